@@ -1,0 +1,1 @@
+//! Hash-consed Boolean terms and their encodings.

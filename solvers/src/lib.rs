@@ -1,0 +1,1 @@
+//! SAT and QBF solvers behind two narrow traits.

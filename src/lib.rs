@@ -1,0 +1,6 @@
+//! A model checker for Boolean programs and for systems of arbitrarily many threads.
+#[macro_use]
+pub mod ids;
+pub mod diagnostic;
+pub mod source;
+pub mod syntax;

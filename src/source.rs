@@ -1,0 +1,197 @@
+//! Input text and places in it.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// A stretch of source text, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The stretch from `start` up to, not including, `end`.
+    #[must_use]
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start: start as u32, end: end as u32 }
+    }
+
+    /// The smallest stretch that holds both.
+    #[must_use]
+    pub fn to(self, other: Self) -> Self {
+        Self { start: self.start.min(other.start), end: self.end.max(other.end) }
+    }
+}
+
+/// A line and a column, both counted from 1; columns count characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+}
+
+/// One input text with its name.
+#[derive(Clone, Debug)]
+pub struct Source {
+    name: String,
+    text: String,
+    /// Byte offset of the first character of every line.
+    lines: Vec<u32>,
+}
+
+/// Programs above this size are refused before they are read: offsets are 32 bits wide,
+/// and no program of this kind comes near it.
+pub const MAX_INPUT_BYTES: u64 = 512 << 20;
+
+/// Why a text could not be had at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadError {
+    /// The file's name as the user wrote it.
+    pub name: String,
+    /// A sentence without the name.
+    pub message: String,
+}
+
+impl Source {
+    /// A text under a name.
+    #[must_use]
+    pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
+        let text = text.into();
+        let starts = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1);
+        let lines = std::iter::once(0).chain(starts).collect();
+        Self { name: name.into(), text, lines }
+    }
+
+    /// Reads a file, or standard input for `-`.
+    ///
+    /// # Errors
+    /// When there is no such text: missing, unreadable, a directory, too large, or not text at all.
+    pub fn load(path: &Path) -> Result<Self, LoadError> {
+        if path == Path::new("-") {
+            return Self::read("<stdin>".to_owned(), std::io::stdin().lock());
+        }
+        let name = path.display().to_string();
+        let fail = |message: String| LoadError { name: name.clone(), message };
+        let file = File::open(path).map_err(|e| fail(plain_io_message(&e)))?;
+        if file.metadata().is_ok_and(|m| m.is_dir()) {
+            return Err(fail("is a directory, not a program".to_owned()));
+        }
+        Self::read(name, file)
+    }
+
+    fn read(name: String, mut input: impl Read) -> Result<Self, LoadError> {
+        let fail = |name: &str, message: String| LoadError { name: name.to_owned(), message };
+        let mut bytes = Vec::new();
+        // The first block tells a binary from a program without reading a gigabyte of it.
+        for limit in [1 << 16, MAX_INPUT_BYTES + 1] {
+            let room = limit - bytes.len() as u64;
+            input
+                .by_ref()
+                .take(room)
+                .read_to_end(&mut bytes)
+                .map_err(|e| fail(&name, plain_io_message(&e)))?;
+            if let Some(at) = bytes.iter().position(|&b| is_binary(b)) {
+                let message = format!("is not a text file: byte {at} is 0x{:02x}", bytes[at]);
+                return Err(fail(&name, message));
+            }
+        }
+        if bytes.len() as u64 > MAX_INPUT_BYTES {
+            let message = format!("is larger than {} MB", MAX_INPUT_BYTES >> 20);
+            return Err(fail(&name, message));
+        }
+        let text = String::from_utf8(bytes).unwrap_or_else(|e| latin1(e.as_bytes()));
+        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
+        Ok(Self::new(name, text))
+    }
+
+    /// The name to show.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The whole text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text of one stretch; empty when it lies outside.
+    #[must_use]
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or("")
+    }
+
+    /// Line and column of a byte.
+    #[must_use]
+    pub fn position(&self, offset: u32) -> Position {
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let start = self.lines[line - 1] as usize;
+        let before = self.text.get(start..offset as usize).unwrap_or("");
+        Position { line, column: before.chars().count() + 1 }
+    }
+
+    /// The first byte of a line counted from 1.
+    #[must_use]
+    pub fn line_start(&self, line: usize) -> usize {
+        self.lines[line - 1] as usize
+    }
+
+    /// The text of a line counted from 1, without its end.
+    #[must_use]
+    pub fn line(&self, line: usize) -> &str {
+        let start = self.lines[line - 1] as usize;
+        let end = self.lines.get(line).map_or(self.text.len(), |&e| e as usize);
+        self.text[start..end].trim_end_matches(['\n', '\r'])
+    }
+}
+
+/// Old files hold comments in Latin-1; every byte is then one character.
+fn latin1(bytes: &[u8]) -> String {
+    bytes.iter().map(|&b| char::from(b)).collect()
+}
+
+fn is_binary(byte: u8) -> bool {
+    byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1a) || byte == 0x7f
+}
+
+fn plain_io_message(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".to_owned(),
+        std::io::ErrorKind::IsADirectory => "is a directory, not a program".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_lines_and_characters_from_one() {
+        let source = Source::new("a", "ab\nçd\n");
+        assert_eq!(source.position(0), Position { line: 1, column: 1 });
+        assert_eq!(source.position(5), Position { line: 2, column: 2 });
+        assert_eq!(source.line(2), "çd");
+        assert_eq!(source.line(3), "");
+    }
+
+    #[test]
+    fn binary_input_is_named_as_such() {
+        let error = Source::read("x".to_owned(), &b"decl a;\0"[..]).expect_err("a NUL byte");
+        assert_eq!(error.message, "is not a text file: byte 7 is 0x00");
+    }
+
+    #[test]
+    fn a_latin1_comment_is_text() {
+        let source = Source::read("x".to_owned(), &b"// caf\xe9\n"[..]).expect("text");
+        assert_eq!(source.line(1), "// café");
+    }
+}

@@ -1,0 +1,270 @@
+//! The program as it was written.
+//!
+//! Invariant (flat): expressions and statements live in tables and refer to each other by id.
+//! Children have smaller ids than their parents. Nothing here nests, so no input is deep
+//! enough to overflow a stack, not even when the tree is dropped.
+//!
+//! Invariant (faithful): everything that changes the printed program is here, parentheses and
+//! spellings included; two trees that print alike are equal by [`Ast::same_program`].
+
+use crate::source::Span;
+
+define_id!(
+    /// An expression of one [`Ast`].
+    ExprId, "e"
+);
+define_id!(
+    /// A statement of one [`Ast`].
+    StmtId, "s"
+);
+
+/// Which tool's reading of the language applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// Boom and the thesis: `=` and `!=` bind tighter than `&`.
+    #[default]
+    Boom,
+    /// Boppo and SATABS's older printer: `=`, `!=` and `=>` bind loosest.
+    Boppo,
+    /// Getafix: Boom's precedences, a bare `?` is a choice, threads by procedure name.
+    Getafix,
+}
+
+/// A name or number with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ident {
+    /// The name; quoted names without their braces.
+    pub name: String,
+    /// Its place.
+    pub span: Span,
+}
+
+/// Two-place connectives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOp {
+    /// `&`
+    And,
+    /// `|`
+    Or,
+    /// `^`
+    Xor,
+    /// `=`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `=>`
+    Implies,
+}
+
+/// One expression node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExprKind {
+    /// `0 1 F T`
+    Const(bool),
+    /// `*`, and `?` in the Getafix dialect
+    Choice,
+    /// A variable, `'x` when `primed`; the name may end in `$`, which the resolver interprets.
+    Name {
+        /// As written, without the prime.
+        name: String,
+        /// The value after the assignment.
+        primed: bool,
+    },
+    /// `!e`
+    Not(ExprId),
+    /// `(e)`, kept as written
+    Paren(ExprId),
+    /// `l op r`
+    Binary(BinaryOp, ExprId, ExprId),
+    /// `c ? t : e`
+    Ite(ExprId, ExprId, ExprId),
+    /// `schoose[p, n]`
+    Schoose(ExprId, ExprId),
+    /// Stands where the text could not be read; an error was reported.
+    Error,
+}
+
+/// An expression and its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expr {
+    /// What it is.
+    pub kind: ExprKind,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A target of an assignment or call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A variable; the name may end in `$`.
+    Name(Ident),
+    /// `_`: the value is dropped.
+    Drop(Span),
+}
+
+/// `name` or `name := e` of a declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The variable.
+    pub name: Ident,
+    /// Its initial value.
+    pub value: Option<ExprId>,
+}
+
+/// One statement without its labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StmtKind {
+    /// Nothing: a lone `;`, or labels before `end`, `fi`, `od`, `else`.
+    Empty,
+    /// `decl a, b := e;`
+    Decl(Vec<Declared>),
+    /// `enforce e;`
+    Enforce(ExprId),
+    /// `skip;`
+    Skip,
+    /// `goto L1, L2;`
+    Goto(Vec<Ident>),
+    /// `x, y := e1, e2 constrain c;`
+    Assign {
+        /// Left sides.
+        targets: Vec<Target>,
+        /// Right sides.
+        values: Vec<ExprId>,
+        /// The condition on old and new values.
+        constrain: Option<ExprId>,
+    },
+    /// `f(e);` or `x, _ := f(e);`
+    Call {
+        /// Left sides.
+        targets: Vec<Target>,
+        /// The procedure.
+        callee: Ident,
+        /// Arguments.
+        args: Vec<ExprId>,
+    },
+    /// `return e, ...;`
+    Return(Vec<ExprId>),
+    /// `assume(e);`
+    Assume(ExprId),
+    /// `assert(e);`
+    Assert(ExprId),
+    /// `abortif e;`
+    AbortIf(ExprId),
+    /// `constrain(e);`, Getafix's assume
+    Constrain(ExprId),
+    /// `if c then .. elsif c then .. else .. fi`
+    If {
+        /// Conditions with their blocks; never empty.
+        arms: Vec<(ExprId, Vec<StmtId>)>,
+        /// The `else` block.
+        otherwise: Option<Vec<StmtId>>,
+    },
+    /// `while c do .. od`
+    While(ExprId, Vec<StmtId>),
+    /// `dead x, y;`
+    Dead(Vec<Ident>),
+    /// `print(..);`, no effect
+    Print(Vec<ExprId>),
+    /// `start_thread goto L;`, or `start_thread L;` when `goto` is false
+    StartThreadAt {
+        /// Whether `goto` was written.
+        goto: bool,
+        /// The new thread's first statement.
+        label: Ident,
+    },
+    /// `start_thread f(e);`
+    StartThreadCall {
+        /// The procedure that the thread runs.
+        callee: Ident,
+        /// Arguments.
+        args: Vec<ExprId>,
+    },
+    /// `end_thread;` or `thread_end;`
+    EndThread,
+    /// `atomic_begin;`
+    AtomicBegin,
+    /// `atomic_end;`
+    AtomicEnd,
+    /// Stands where the text could not be read; an error was reported.
+    Error,
+}
+
+/// A statement with its labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stmt {
+    /// Labels before it, in order.
+    pub labels: Vec<Ident>,
+    /// What it is.
+    pub kind: StmtKind,
+    /// The statement without labels. For `if` and `while`: the head up to `then` or `do`,
+    /// which is what a trace shows.
+    pub span: Span,
+}
+
+/// One procedure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Procedure {
+    /// Written with `dfs`.
+    pub dfs: bool,
+    /// The written return type: `None` if missing, `Some(0)` for `void`, `Some(n)` for `bool<n>`.
+    pub returns: Option<u32>,
+    /// Its name.
+    pub name: Ident,
+    /// Parameters.
+    pub params: Vec<Ident>,
+    /// The body, declarations included.
+    pub body: Vec<StmtId>,
+    /// From the type to `end`.
+    pub span: Span,
+    /// The word `end`: where control falls off the body.
+    pub end: Span,
+}
+
+/// One item at the top level, in the order of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Item {
+    /// `decl a, b;`, with the place of the whole declaration
+    Globals(Vec<Declared>, Span),
+    /// A procedure.
+    Procedure(Procedure),
+}
+
+/// A comment and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// With its delimiters, without the line end.
+    pub text: String,
+    /// Its place.
+    pub span: Span,
+    /// Something other than white space stands before it on its line.
+    pub trailing: bool,
+}
+
+/// A whole file.
+#[derive(Clone, Debug, Default)]
+pub struct Ast {
+    /// All expressions.
+    pub exprs: Vec<Expr>,
+    /// All statements.
+    pub stmts: Vec<Stmt>,
+    /// Top level, in order.
+    pub items: Vec<Item>,
+    /// All comments, in order.
+    pub comments: Vec<Comment>,
+    /// How it was read.
+    pub dialect: Dialect,
+}
+
+impl Ast {
+    /// The expression behind an id.
+    #[must_use]
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.index()]
+    }
+
+    /// The statement behind an id.
+    #[must_use]
+    pub fn stmt(&self, id: StmtId) -> &Stmt {
+        &self.stmts[id.index()]
+    }
+}

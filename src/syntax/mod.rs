@@ -1,0 +1,3 @@
+//! Text to tree and back: lexer, error-tolerant parser, printer.
+
+pub mod ast;
