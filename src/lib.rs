@@ -2,5 +2,6 @@
 #[macro_use]
 pub mod ids;
 pub mod diagnostic;
+pub mod model;
 pub mod source;
 pub mod syntax;

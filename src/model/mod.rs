@@ -1,0 +1,254 @@
+//! Programs as control-flow graphs with explicit program counters.
+//!
+//! A node is a program counter, an edge is one step. Structured control flow is gone: `if` and
+//! `while` are pairs of `assume` edges, `goto` is a fan of `skip` edges, `return` assigns the
+//! return slots and goes to the exit node. Every edge remembers the source text it came from.
+//!
+//! Semantics, in one place (decisions from the errata):
+//! - Globals and locals start arbitrary. Every choice is fresh each time it is evaluated.
+//! - `Assert(e)` fails if some choice makes `e` false, and passes with `e` assumed.
+//! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at entry and
+//!   after every step and every return into it, for the thread that makes the step.
+//! - A call enters the callee with fresh locals; reaching its exit node and handing the
+//!   return slots to the caller is a step of its own.
+//! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global
+//!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
+//!   releases the system.
+
+pub mod expr;
+
+use std::fmt;
+
+use crate::source::Span;
+pub use expr::{Expr, ExprPool, Op, Place};
+
+define_id!(
+    /// A procedure of one [`Program`].
+    ProcId, "p"
+);
+define_id!(
+    /// A program counter within one procedure.
+    Node, "n"
+);
+define_id!(
+    /// An edge within one procedure.
+    EdgeId, "a"
+);
+
+/// A variable, seen from inside a procedure.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Var {
+    /// A position in [`Program::globals`].
+    Global(u32),
+    /// A position in [`Procedure::locals`].
+    Local(u32),
+}
+
+impl fmt::Debug for Var {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global(i) => write!(f, "g{i}"),
+            Self::Local(i) => write!(f, "l{i}"),
+        }
+    }
+}
+
+/// A declared variable.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Its declaration.
+    pub span: Span,
+}
+
+/// Left side of an assignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The variable.
+    pub var: Var,
+    /// `x$`: assigned in every other thread instead of this one.
+    pub passive: bool,
+}
+
+/// A parallel assignment: right sides read the state before, `constrain` reads both.
+#[derive(Clone, Debug)]
+pub struct Assign {
+    /// Targets with their right sides; no target occurs twice.
+    pub pairs: Vec<(Target, Expr)>,
+    /// Must be satisfiable between the states before and after, for every passive thread.
+    pub constrain: Option<Expr>,
+}
+
+impl Assign {
+    /// Whether some target is another thread's variable.
+    #[must_use]
+    pub fn is_passive(&self) -> bool {
+        self.pairs.iter().any(|(target, _)| target.passive)
+    }
+}
+
+/// A call, synchronous or as the body of a new thread.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The procedure.
+    pub callee: ProcId,
+    /// One value for each parameter.
+    pub args: Vec<Expr>,
+    /// Where the return values go; `None` drops one. Empty if all are dropped.
+    pub targets: Vec<Option<Var>>,
+}
+
+/// What an edge does.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// Nothing.
+    Skip,
+    /// Goes on only if the condition can hold.
+    Assume(Expr),
+    /// Fails if the condition can be false; goes on only if it can hold.
+    Assert(Expr),
+    /// A parallel assignment; `return` is one to the return slots.
+    Assign(Box<Assign>),
+    /// Runs a procedure to its exit.
+    Call(Box<Call>),
+    /// Starts a thread that runs a procedure; nothing happens at the thread bound.
+    Spawn(Box<Call>),
+    /// Starts a thread at a node of the same procedure with a copy of the locals.
+    Fork(Node),
+    /// Ends the thread.
+    EndThread,
+    /// Only this thread may run from here on.
+    AtomicBegin,
+    /// Every thread may run again.
+    AtomicEnd,
+}
+
+/// One step.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The program counter before.
+    pub from: Node,
+    /// The program counter after.
+    pub to: Node,
+    /// What happens.
+    pub action: Action,
+    /// The source text of the step; empty for steps that Cusp added.
+    pub span: Span,
+    /// For the two sides of an `if` or `while`: whether its condition holds on this one.
+    pub branch: Option<bool>,
+}
+
+/// A procedure.
+#[derive(Clone, Debug)]
+pub struct Procedure {
+    /// Its name; in angle brackets if Cusp added it.
+    pub name: String,
+    /// Its head in the source.
+    pub span: Span,
+    /// How many of the locals are parameters; they come first.
+    pub params: u32,
+    /// Parameters, declared locals, then return slots.
+    pub locals: Vec<Variable>,
+    /// How many of the locals are return slots; they come last.
+    pub returns: u32,
+    /// Holds in every state of the procedure.
+    pub enforce: Option<Expr>,
+    /// Labels in the order of the text; one may occur several times.
+    pub labels: Vec<(String, Node)>,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// All edges, sorted by source.
+    pub edges: Vec<Edge>,
+    /// First edge of every node, and one past the last.
+    pub first_edge: Vec<u32>,
+}
+
+impl Procedure {
+    /// Where control enters.
+    pub const ENTRY: Node = Node(0);
+    /// Where control leaves; it has no edges.
+    pub const EXIT: Node = Node(1);
+
+    /// The edges that leave a node.
+    pub fn edges_from(&self, node: Node) -> impl Iterator<Item = (EdgeId, &Edge)> {
+        let range = self.first_edge[node.index()] as usize..self.first_edge[node.index() + 1] as usize;
+        range.map(|i| (EdgeId::from_index(i), &self.edges[i]))
+    }
+
+    /// The edge behind an id.
+    #[must_use]
+    pub fn edge(&self, id: EdgeId) -> &Edge {
+        &self.edges[id.index()]
+    }
+
+    /// The first return slot.
+    #[must_use]
+    pub fn first_return(&self) -> u32 {
+        self.locals.len() as u32 - self.returns
+    }
+
+    /// The nodes that carry a label.
+    pub fn nodes_labelled<'a>(&'a self, label: &'a str) -> impl Iterator<Item = Node> + 'a {
+        self.labels.iter().filter(move |(name, _)| name == label).map(|&(_, node)| node)
+    }
+}
+
+/// A whole program.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Shared by all procedures and threads.
+    pub globals: Vec<Variable>,
+    /// All procedures that can be reached from the start.
+    pub procedures: Vec<Procedure>,
+    /// Runs first, in the first thread.
+    pub start: ProcId,
+    /// All expressions.
+    pub exprs: ExprPool,
+    /// Some step starts a thread.
+    pub starts_threads: bool,
+    /// The Getafix global that forbids context switches while it holds.
+    pub atomic_flag: Option<u32>,
+}
+
+impl Program {
+    /// The procedure behind an id.
+    #[must_use]
+    pub fn procedure(&self, id: ProcId) -> &Procedure {
+        &self.procedures[id.index()]
+    }
+
+    /// All procedure ids.
+    pub fn procedure_ids(&self) -> impl Iterator<Item = ProcId> + use<> {
+        (0..self.procedures.len()).map(ProcId::from_index)
+    }
+
+    /// The name of a variable of a procedure.
+    #[must_use]
+    pub fn variable(&self, procedure: ProcId, var: Var) -> &Variable {
+        match var {
+            Var::Global(i) => &self.globals[i as usize],
+            Var::Local(i) => &self.procedure(procedure).locals[i as usize],
+        }
+    }
+}
+
+/// What must not happen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Property {
+    /// No assertion fails.
+    Assertions,
+    /// No thread stands at this label, in any procedure.
+    LabelUnreachable(String),
+}
+
+/// A program, what is asked of it, and how many threads may live at once.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The program.
+    pub program: Program,
+    /// What must not happen.
+    pub property: Property,
+    /// Threads that may live at once; `None` for any number.
+    pub threads: Option<u32>,
+}
