@@ -3,5 +3,6 @@
 pub mod ids;
 pub mod diagnostic;
 pub mod model;
+pub mod resolve;
 pub mod source;
 pub mod syntax;

@@ -16,6 +16,7 @@
 //!   releases the system.
 
 pub mod expr;
+pub mod lower;
 
 use std::fmt;
 

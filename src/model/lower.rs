@@ -1,0 +1,571 @@
+//! From the tree to control-flow graphs.
+//!
+//! Statements get their program counters block by block from an explicit list of work, so that
+//! nesting costs no stack. What runs before `main` (global initialisers, Getafix's `init` and
+//! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only.
+
+use super::{
+    Action, Assign, Call, Edge, Expr, ExprPool, Node, Op, Place, ProcId, Procedure, Program, Target, Var,
+    Variable,
+};
+use crate::resolve::{Names, Scope};
+use crate::source::Span;
+use crate::syntax::ast::{self, Ast, BinaryOp, Dialect, ExprId, ExprKind, StmtId, StmtKind};
+
+/// How many threads run `main`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replication {
+    /// The first thread only.
+    #[default]
+    None,
+    /// This many.
+    Exactly(u32),
+    /// As many as there may be.
+    Unbounded,
+}
+
+/// Builds the model of a file without errors. Procedures that cannot run are left out.
+#[must_use]
+pub fn lower(ast: &Ast, names: &Names, replication: Replication) -> Program {
+    let order = names.reachable();
+    let mut ids = vec![None; names.scopes.len()];
+    for (id, &index) in order.iter().enumerate() {
+        ids[index] = Some(ProcId::from_index(id));
+    }
+    let mut lowering = Lowering {
+        ast,
+        names,
+        ids: &ids,
+        exprs: ExprPool::default(),
+        node_of: vec![Procedure::EXIT; ast.stmts.len()],
+    };
+    let mut procedures: Vec<Procedure> = order.iter().map(|&index| lowering.procedure(index)).collect();
+    let main = names.entry.main.and_then(|main| ids[main]).expect("the resolver demands a start");
+    let mut start = main;
+    if let Some(prologue) = lowering.prologue(main, replication) {
+        start = ProcId::from_index(procedures.len());
+        procedures.push(prologue);
+    }
+    let starts_thread = |edge: &Edge| matches!(edge.action, Action::Spawn(_) | Action::Fork(_));
+    let starts_threads = procedures.iter().any(|p| p.edges.iter().any(starts_thread));
+    let atomic = names.global_by_name.get("atomic").copied();
+    Program {
+        globals: names.globals.iter().map(variable).collect(),
+        procedures,
+        start,
+        exprs: lowering.exprs,
+        starts_threads,
+        atomic_flag: atomic.filter(|_| ast.dialect == Dialect::Getafix),
+    }
+}
+
+fn variable((name, span): &(String, Span)) -> Variable {
+    Variable { name: name.clone(), span: *span }
+}
+
+struct Lowering<'a> {
+    ast: &'a Ast,
+    names: &'a Names,
+    ids: &'a [Option<ProcId>],
+    exprs: ExprPool,
+    /// The program counter before each statement.
+    node_of: Vec<Node>,
+}
+
+/// A graph under construction.
+#[derive(Default)]
+struct Graph {
+    nodes: u32,
+    edges: Vec<Edge>,
+}
+
+impl Graph {
+    /// With entry and exit.
+    fn new() -> Self {
+        Self { nodes: 2, edges: Vec::new() }
+    }
+
+    fn node(&mut self) -> Node {
+        self.nodes += 1;
+        Node(self.nodes - 1)
+    }
+
+    fn edge(&mut self, from: Node, action: Action, to: Node, span: Span) {
+        self.edges.push(Edge { from, to, action, span, branch: None });
+    }
+
+    /// An edge from `at` to a new node, which becomes `at`.
+    fn step(&mut self, at: &mut Node, action: Action, span: Span) {
+        let to = self.node();
+        self.edge(*at, action, to, span);
+        *at = to;
+    }
+
+    /// The two sides of a condition.
+    fn branch(&mut self, from: Node, holds: Expr, fails: Expr, to: [Node; 2], span: Span) {
+        for (condition, to, branch) in [(holds, to[0], true), (fails, to[1], false)] {
+            self.edges.push(Edge {
+                from,
+                to,
+                action: Action::Assume(condition),
+                span,
+                branch: Some(branch),
+            });
+        }
+    }
+
+    /// Renumbers the nodes in the order of the text and sorts the edges by their source.
+    fn finish(mut self, labels: &mut [(String, Node)]) -> (u32, Vec<Edge>, Vec<u32>) {
+        let mut first_byte = vec![u32::MAX; self.nodes as usize];
+        for edge in &self.edges {
+            let slot = &mut first_byte[edge.from.index()];
+            *slot = (*slot).min(edge.span.start);
+        }
+        let mut order: Vec<u32> = (2..self.nodes).collect();
+        order.sort_by_key(|&node| first_byte[node as usize]);
+        let mut number = vec![0; self.nodes as usize];
+        for (new, old) in [0, 1].into_iter().chain(order).enumerate() {
+            number[old as usize] = new as u32;
+        }
+        let renumber = |node: &mut Node| *node = Node(number[node.index()]);
+        for edge in &mut self.edges {
+            renumber(&mut edge.from);
+            renumber(&mut edge.to);
+            if let Action::Fork(at) = &mut edge.action {
+                renumber(at);
+            }
+        }
+        labels.iter_mut().for_each(|(_, node)| renumber(node));
+        self.edges.sort_by_key(|edge| edge.from);
+        let mut first_edge = vec![0; self.nodes as usize + 1];
+        for edge in &self.edges {
+            first_edge[edge.from.index() + 1] += 1;
+        }
+        for i in 1..first_edge.len() {
+            first_edge[i] += first_edge[i - 1];
+        }
+        (self.nodes, self.edges, first_edge)
+    }
+}
+
+impl<'a> Lowering<'a> {
+    fn procedure(&mut self, index: usize) -> Procedure {
+        let scope = &self.names.scopes[index];
+        let syntax = self.names.procedure(self.ast, index);
+        let mut locals: Vec<Variable> = scope.locals.iter().map(variable).collect();
+        let first_return = locals.len() as u32;
+        for i in 0..scope.returns {
+            locals.push(Variable { name: format!("<return {}>", i + 1), span: syntax.name.span });
+        }
+        let enforce = self.conjunction(scope, &scope.enforce);
+        let mut graph = Graph::new();
+        let mut labels = Vec::new();
+        self.body(scope, syntax, &mut graph, &mut labels);
+        let fall_off = self.return_action(first_return, scope.returns, None);
+        let end = self.fall_off_node(&mut graph);
+        graph.edge(end, fall_off, Procedure::EXIT, syntax.end);
+        let (nodes, edges, first_edge) = graph.finish(&mut labels);
+        Procedure {
+            name: syntax.name.name.clone(),
+            span: syntax.name.span,
+            params: scope.params as u32,
+            locals,
+            returns: scope.returns as u32,
+            enforce,
+            labels,
+            nodes,
+            edges,
+            first_edge,
+        }
+    }
+
+    /// The node behind the last statement: always the first that a body asks for.
+    fn fall_off_node(&self, graph: &mut Graph) -> Node {
+        debug_assert!(graph.nodes > 2, "`body` made it");
+        Node(2)
+    }
+
+    fn body(
+        &mut self,
+        scope: &'a Scope,
+        syntax: &'a ast::Procedure,
+        graph: &mut Graph,
+        labels: &mut Vec<(String, Node)>,
+    ) {
+        let fall_off = graph.node();
+        let first = self.place(&syntax.body, fall_off, graph);
+        graph.edge(Procedure::ENTRY, Action::Skip, first, Span::default());
+        let mut work: Vec<(&[StmtId], Node)> = vec![(&syntax.body, fall_off)];
+        let mut jumps = Vec::new();
+        while let Some((block, after)) = work.pop() {
+            for (i, &id) in block.iter().enumerate() {
+                let next = block.get(i + 1).map_or(after, |next| self.node_of[next.index()]);
+                let statement = self.ast.stmt(id);
+                let from = self.node_of[id.index()];
+                labels.extend(statement.labels.iter().map(|label| (label.name.clone(), from)));
+                match &statement.kind {
+                    StmtKind::If { arms, otherwise } => {
+                        let mut at = from;
+                        for (position, (condition, block)) in arms.iter().enumerate() {
+                            let span = if position == 0 {
+                                statement.span
+                            } else {
+                                self.ast.expr(*condition).span
+                            };
+                            let then = self.place(block, next, graph);
+                            work.push((block, next));
+                            let last = position + 1 == arms.len();
+                            let other = match otherwise {
+                                Some(block) if last => {
+                                    work.push((block, next));
+                                    self.place(block, next, graph)
+                                }
+                                None if last => next,
+                                _ => graph.node(),
+                            };
+                            let (holds, fails) = self.both_ways(scope, *condition);
+                            graph.branch(at, holds, fails, [then, other], span);
+                            at = other;
+                        }
+                    }
+                    StmtKind::While(condition, block) => {
+                        let inside = self.place(block, from, graph);
+                        work.push((block, from));
+                        let (holds, fails) = self.both_ways(scope, *condition);
+                        graph.branch(from, holds, fails, [inside, next], statement.span);
+                    }
+                    StmtKind::Goto(_) | StmtKind::StartThreadAt { .. } => jumps.push((id, from, next)),
+                    _ => self.simple(scope, statement, from, next, graph),
+                }
+            }
+        }
+        // Labels have their program counters only now.
+        let node_of = &self.node_of;
+        let target = |label: &ast::Ident| node_of[scope.labels[&label.name].index()];
+        for (id, from, next) in jumps {
+            let statement = self.ast.stmt(id);
+            match &statement.kind {
+                StmtKind::Goto(targets) => {
+                    for label in targets {
+                        graph.edge(from, Action::Skip, target(label), statement.span);
+                    }
+                }
+                StmtKind::StartThreadAt { label, .. } => {
+                    graph.edge(from, Action::Fork(target(label)), next, statement.span);
+                }
+                _ => unreachable!("only jumps are put off"),
+            }
+        }
+    }
+
+    /// Gives the statements of a block their program counters, and returns the first. Statements
+    /// that do nothing share the program counter of what follows them.
+    fn place(&mut self, block: &[StmtId], after: Node, graph: &mut Graph) -> Node {
+        let mut next = after;
+        for &id in block.iter().rev() {
+            let transparent = match &self.ast.stmt(id).kind {
+                StmtKind::Empty | StmtKind::Enforce(_) => true,
+                StmtKind::Decl(declared) => declared.iter().all(|d| d.value.is_none()),
+                _ => false,
+            };
+            if !transparent {
+                next = graph.node();
+            }
+            self.node_of[id.index()] = next;
+        }
+        next
+    }
+
+    /// Statements with one successor and no block.
+    fn simple(
+        &mut self,
+        scope: &Scope,
+        statement: &ast::Stmt,
+        from: Node,
+        next: Node,
+        graph: &mut Graph,
+    ) {
+        let span = statement.span;
+        let action = match &statement.kind {
+            StmtKind::Empty | StmtKind::Enforce(_) => return,
+            StmtKind::Decl(declared) => {
+                let initialised: Vec<_> = declared.iter().filter(|d| d.value.is_some()).collect();
+                let mut at = from;
+                for (i, variable) in initialised.iter().enumerate() {
+                    let to = if i + 1 == initialised.len() { next } else { graph.node() };
+                    let span = variable
+                        .value
+                        .map_or(variable.name.span, |v| variable.name.span.to(self.ast.expr(v).span));
+                    let pair = variable.value.map(|value| {
+                        let target = self.target(Some(scope), &variable.name.name);
+                        (target, self.expr(Some(scope), value))
+                    });
+                    let assign = Assign { pairs: pair.into_iter().collect(), constrain: None };
+                    graph.edge(at, Action::Assign(Box::new(assign)), to, span);
+                    at = to;
+                }
+                return;
+            }
+            StmtKind::Skip | StmtKind::Print(_) | StmtKind::Error => Action::Skip,
+            StmtKind::Assume(e) | StmtKind::Constrain(e) => Action::Assume(self.expr(Some(scope), *e)),
+            StmtKind::Assert(e) => Action::Assert(self.expr(Some(scope), *e)),
+            StmtKind::AbortIf(e) => {
+                let (_, fails) = self.both_ways(scope, *e);
+                Action::Assert(fails)
+            }
+            StmtKind::Assign { targets, values, constrain } => {
+                let mut pairs = Vec::with_capacity(targets.len());
+                for (target, value) in targets.iter().zip(values) {
+                    if let ast::Target::Name(name) = target {
+                        let target = self.target(Some(scope), &name.name);
+                        pairs.push((target, self.expr(Some(scope), *value)));
+                    }
+                }
+                let constrain = constrain.map(|e| self.expr(Some(scope), e));
+                Action::Assign(Box::new(Assign { pairs, constrain }))
+            }
+            StmtKind::Dead(variables) => {
+                let mut pairs: Vec<(Target, Expr)> = Vec::with_capacity(variables.len());
+                for variable in variables {
+                    let target = self.target(Some(scope), &variable.name);
+                    if pairs.iter().all(|(other, _)| *other != target) {
+                        pairs.push((target, self.exprs.single(Op::Choice)));
+                    }
+                }
+                Action::Assign(Box::new(Assign { pairs, constrain: None }))
+            }
+            StmtKind::Call { targets, callee, args } => {
+                let asynchronous = statement.labels.iter().any(|l| l.name.starts_with("ASYNC_"));
+                let targets = targets
+                    .iter()
+                    .map(|target| match target {
+                        ast::Target::Name(name) => Some(self.target(Some(scope), &name.name).var),
+                        ast::Target::Drop(_) => None,
+                    })
+                    .collect();
+                let call = Box::new(self.call(scope, callee, args, targets));
+                if asynchronous { Action::Spawn(call) } else { Action::Call(call) }
+            }
+            StmtKind::StartThreadCall { callee, args } => {
+                Action::Spawn(Box::new(self.call(scope, callee, args, Vec::new())))
+            }
+            StmtKind::Return(values) => {
+                let first = scope.locals.len() as u32;
+                let action = self.return_action(first, scope.returns, Some((scope, values)));
+                graph.edge(from, action, Procedure::EXIT, span);
+                return;
+            }
+            StmtKind::EndThread => Action::EndThread,
+            StmtKind::AtomicBegin => Action::AtomicBegin,
+            StmtKind::AtomicEnd => Action::AtomicEnd,
+            StmtKind::If { .. }
+            | StmtKind::While(..)
+            | StmtKind::Goto(_)
+            | StmtKind::StartThreadAt { .. } => unreachable!("handled by `body`"),
+        };
+        graph.edge(from, action, next, span);
+    }
+
+    fn call(
+        &mut self,
+        scope: &Scope,
+        callee: &ast::Ident,
+        args: &[ExprId],
+        targets: Vec<Option<Var>>,
+    ) -> Call {
+        let index = self.names.procedure_by_name[&callee.name];
+        let callee = self.ids[index].expect("the callee of a reachable call is reachable");
+        Call { callee, args: args.iter().map(|&arg| self.expr(Some(scope), arg)).collect(), targets }
+    }
+
+    /// Fills the return slots: with the values, or with anything when control falls off the end.
+    fn return_action(
+        &mut self,
+        first: u32,
+        returns: usize,
+        values: Option<(&Scope, &[ExprId])>,
+    ) -> Action {
+        if returns == 0 {
+            return Action::Skip;
+        }
+        let mut pairs = Vec::with_capacity(returns);
+        for i in 0..returns {
+            let value = match values {
+                Some((scope, values)) => self.expr(Some(scope), values[i]),
+                None => self.exprs.single(Op::Choice),
+            };
+            pairs.push((Target { var: Var::Local(first + i as u32), passive: false }, value));
+        }
+        Action::Assign(Box::new(Assign { pairs, constrain: None }))
+    }
+
+    /// What runs before `main`, if anything does.
+    fn prologue(&mut self, main: ProcId, replication: Replication) -> Option<Procedure> {
+        let names = self.names;
+        let entry = &names.entry;
+        let plain = matches!(replication, Replication::None | Replication::Exactly(0 | 1));
+        if names.initialisers.is_empty() && entry.init.is_none() && entry.threads.is_empty() && plain {
+            return None;
+        }
+        let mut graph = Graph::new();
+        let mut at = Procedure::ENTRY;
+        graph.step(&mut at, Action::AtomicBegin, Span::default());
+        for &(global, value) in &names.initialisers {
+            let target = Target { var: Var::Global(global), passive: false };
+            let assign = Assign { pairs: vec![(target, self.expr(None, value))], constrain: None };
+            let span = names.globals[global as usize].1.to(self.ast.expr(value).span);
+            graph.step(&mut at, Action::Assign(Box::new(assign)), span);
+        }
+        if let Some(init) = entry.init {
+            let span = names.procedure(self.ast, init).name.span;
+            let call = self.arbitrary_call(init);
+            graph.step(&mut at, Action::Call(Box::new(call)), span);
+        }
+        for &thread in &entry.threads {
+            let span = names.procedure(self.ast, thread).name.span;
+            let call = self.arbitrary_call(thread);
+            graph.step(&mut at, Action::Spawn(Box::new(call)), span);
+        }
+        let main_index = entry.main.expect("the resolver demands a start");
+        let main_span = names.procedure(self.ast, main_index).name.span;
+        let copies = match replication {
+            Replication::None => 0,
+            Replication::Exactly(n) => n.saturating_sub(1),
+            Replication::Unbounded => 1,
+        };
+        let head = at;
+        for _ in 0..copies {
+            let call = self.arbitrary_call(main_index);
+            graph.step(&mut at, Action::Spawn(Box::new(call)), main_span);
+        }
+        if replication == Replication::Unbounded {
+            graph.edge(at, Action::Skip, head, Span::default());
+            graph.edge(head, Action::Skip, at, Span::default());
+        }
+        Some(self.start_procedure(graph, at, main_index, main, main_span))
+    }
+
+    fn start_procedure(
+        &mut self,
+        mut graph: Graph,
+        at: Node,
+        main_index: usize,
+        main: ProcId,
+        span: Span,
+    ) -> Procedure {
+        let ready = graph.node();
+        graph.edge(at, Action::AtomicEnd, ready, Span::default());
+        let call = self.arbitrary_call(main_index);
+        debug_assert_eq!(call.callee, main);
+        graph.edge(ready, Action::Call(Box::new(call)), Procedure::EXIT, span);
+        let (nodes, edges, first_edge) = graph.finish(&mut []);
+        Procedure {
+            name: "<start>".to_owned(),
+            span: Span::default(),
+            params: 0,
+            locals: Vec::new(),
+            returns: 0,
+            enforce: None,
+            labels: Vec::new(),
+            nodes,
+            edges,
+            first_edge,
+        }
+    }
+
+    /// A call with arbitrary arguments that drops what comes back.
+    fn arbitrary_call(&mut self, index: usize) -> Call {
+        let callee = self.ids[index].expect("what runs at the start is reachable");
+        let args = (0..self.names.scopes[index].params).map(|_| self.exprs.single(Op::Choice)).collect();
+        Call { callee, args, targets: Vec::new() }
+    }
+
+    fn target(&self, scope: Option<&Scope>, name: &str) -> Target {
+        let meaning = self.names.variable(scope, name).expect("the resolver found it");
+        Target { var: meaning.var, passive: meaning.passive }
+    }
+
+    fn both_ways(&mut self, scope: &Scope, condition: ExprId) -> (Expr, Expr) {
+        let holds = self.expr(Some(scope), condition);
+        (holds, self.exprs.negated(holds))
+    }
+
+    fn conjunction(&mut self, scope: &Scope, conditions: &[ExprId]) -> Option<Expr> {
+        let (&first, rest) = conditions.split_first()?;
+        let start = self.exprs.begin();
+        self.emit(Some(scope), first);
+        for &condition in rest {
+            self.emit(Some(scope), condition);
+            self.exprs.push(Op::And);
+        }
+        Some(self.exprs.finish(start))
+    }
+
+    fn expr(&mut self, scope: Option<&Scope>, root: ExprId) -> Expr {
+        let start = self.exprs.begin();
+        self.emit(scope, root);
+        self.exprs.finish(start)
+    }
+
+    /// Appends the postfix code of an expression, by a list of nodes to visit and operators to
+    /// put behind them.
+    fn emit(&mut self, scope: Option<&Scope>, root: ExprId) {
+        enum Todo {
+            Visit(ExprId),
+            Put(Op),
+        }
+        let mut todo = vec![Todo::Visit(root)];
+        while let Some(item) = todo.pop() {
+            let id = match item {
+                Todo::Put(op) => {
+                    self.exprs.push(op);
+                    continue;
+                }
+                Todo::Visit(id) => id,
+            };
+            // What is pushed last comes out first.
+            match &self.ast.expr(id).kind {
+                ExprKind::Const(value) => self.exprs.push(Op::Const(*value)),
+                ExprKind::Choice | ExprKind::Error => self.exprs.push(Op::Choice),
+                ExprKind::Name { name, primed } => {
+                    let meaning = self.names.variable(scope, name).expect("the resolver found it");
+                    let place = Place { var: meaning.var, primed: *primed, passive: meaning.passive };
+                    self.exprs.push(Op::Read(place));
+                }
+                ExprKind::Not(e) => todo.extend([Todo::Put(Op::Not), Todo::Visit(*e)]),
+                ExprKind::Paren(e) => todo.push(Todo::Visit(*e)),
+                ExprKind::Binary(op, l, r) => {
+                    let (left, right) = (Todo::Visit(*l), Todo::Visit(*r));
+                    match op {
+                        BinaryOp::And => todo.extend([Todo::Put(Op::And), right, left]),
+                        BinaryOp::Or => todo.extend([Todo::Put(Op::Or), right, left]),
+                        BinaryOp::Xor | BinaryOp::NotEqual => {
+                            todo.extend([Todo::Put(Op::Xor), right, left]);
+                        }
+                        BinaryOp::Equal => {
+                            todo.extend([Todo::Put(Op::Not), Todo::Put(Op::Xor), right, left]);
+                        }
+                        BinaryOp::Implies => {
+                            todo.extend([Todo::Put(Op::Or), right, Todo::Put(Op::Not), left]);
+                        }
+                    }
+                }
+                ExprKind::Ite(c, t, e) => todo.extend([
+                    Todo::Put(Op::Ite),
+                    Todo::Visit(*e),
+                    Todo::Visit(*t),
+                    Todo::Visit(*c),
+                ]),
+                // pos | (* & !neg)
+                ExprKind::Schoose(pos, neg) => todo.extend([
+                    Todo::Put(Op::Or),
+                    Todo::Put(Op::And),
+                    Todo::Put(Op::Not),
+                    Todo::Visit(*neg),
+                    Todo::Put(Op::Choice),
+                    Todo::Visit(*pos),
+                ]),
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! "did you mean": the nearest known name.
+
+/// The candidate nearest to `name`, if it is near enough to be a slip.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a String>) -> Option<&'a str> {
+    let limit = (name.chars().count() / 3).max(1);
+    candidates
+        // Comparing everything with everything is for human-sized files.
+        .take(1000)
+        .map(|candidate| (distance(name, candidate, limit), candidate))
+        .filter(|&(distance, _)| distance <= limit)
+        .min()
+        .map(|(_, candidate)| candidate.as_str())
+}
+
+/// Edit distance, or anything above `limit` once it is known to be larger.
+fn distance(left: &str, right: &str, limit: usize) -> usize {
+    if left.len().abs_diff(right.len()) > 4 * limit || left.len().max(right.len()) > 200 {
+        return limit + 1;
+    }
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_a_stranger_is_not() {
+        let names = ["lock".to_owned(), "unlocked".to_owned()];
+        assert_eq!(nearest("lcok", names.iter()), None);
+        assert_eq!(nearest("locc", names.iter()), Some("lock"));
+        assert_eq!(nearest("unlcoked", names.iter()), Some("unlocked"));
+        assert_eq!(nearest("b", names.iter()), None);
+    }
+}
