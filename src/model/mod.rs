@@ -15,6 +15,8 @@
 //!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
 //!   releases the system.
 
+pub mod cube;
+pub mod eval;
 pub mod expr;
 pub mod lower;
 

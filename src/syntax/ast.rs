@@ -240,6 +240,16 @@ pub struct Comment {
     pub trailing: bool,
 }
 
+/// Where things stood that the tree does not say; only the printer looks at it.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// First bytes of `elsif`, `else`, `fi` and `od`: sorted by statement, and for one statement
+    /// in the order of the text.
+    pub keywords: Vec<(StmtId, u32)>,
+    /// First bytes of the words and comments that follow a blank line, in order.
+    pub after_blank: Vec<u32>,
+}
+
 /// A whole file.
 #[derive(Clone, Debug, Default)]
 pub struct Ast {
@@ -251,6 +261,8 @@ pub struct Ast {
     pub items: Vec<Item>,
     /// All comments, in order.
     pub comments: Vec<Comment>,
+    /// Line structure; empty in a tree that was not parsed.
+    pub layout: Layout,
     /// How it was read.
     pub dialect: Dialect,
 }

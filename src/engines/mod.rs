@@ -1,0 +1,19 @@
+//! Decision procedures, one per file, named as in the literature.
+
+use crate::budget::Budget;
+use crate::evidence::Verdict;
+use crate::model::Task;
+use crate::progress::Progress;
+
+/// A decision procedure for reachability.
+///
+/// Contract: `Safe` and `Unsafe` come with evidence that [`crate::certify`] accepts; an engine that
+/// cannot produce evidence answers `Unknown`. Engines do not print, read no clock, and give up
+/// within 100 ms when the budget says so. They are deterministic.
+pub trait Engine {
+    /// The name used on the command line and in reports.
+    fn name(&self) -> &'static str;
+
+    /// Decides the task within the budget.
+    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict;
+}

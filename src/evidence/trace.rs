@@ -1,0 +1,198 @@
+//! Counterexamples: concrete runs that violate the property.
+//!
+//! A sequential run can be exponentially longer than the program: when each of N procedures calls
+//! the next twice, the shortest run has 2^N steps. A sequential trace is therefore a *shared
+//! call tree*: every run of a procedure is described once, by its entry state and its steps,
+//! and a step that calls refers to the callee's run.
+
+use crate::model::{EdgeId, Node, ProcId};
+
+define_id!(
+    /// A run of a procedure in one [`CallTree`].
+    RunId, "r"
+);
+
+/// One value for each variable of a list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Valuation(pub Vec<bool>);
+
+impl Valuation {
+    /// The lowest bits of a word, one for each of `count` variables.
+    #[must_use]
+    pub fn from_bits(bits: u128, count: usize) -> Self {
+        Self((0..count).map(|i| i < 128 && bits >> i & 1 == 1).collect())
+    }
+
+    /// The value of the variable at this position.
+    ///
+    /// # Panics
+    /// If there is no such variable; [`crate::certify`] checks the lengths before it reads.
+    #[must_use]
+    pub fn get(&self, var: u32) -> bool {
+        self.0[var as usize]
+    }
+}
+
+/// Globals, and the locals of one frame.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct State {
+    /// In the order of [`crate::model::Program::globals`].
+    pub globals: Valuation,
+    /// In the order of [`crate::model::Procedure::locals`].
+    pub locals: Valuation,
+}
+
+/// How the property is violated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Violation {
+    /// This assertion, which leaves the current node, can fail in the current state.
+    Assertion(EdgeId),
+    /// The current node carries the forbidden label.
+    Label,
+}
+
+/// One step of a run, calls and what happens in them included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Step {
+    /// The edge taken.
+    pub edge: EdgeId,
+    /// For a call edge: the callee's run, from entry to exit.
+    pub call: Option<RunId>,
+    /// The state after it.
+    pub after: State,
+}
+
+/// How a run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// At the exit node.
+    Exit,
+    /// In a state that violates the property.
+    Violation(Violation),
+    /// In a call that does not return, because the violation lies in it.
+    Inside {
+        /// The call edge.
+        edge: EdgeId,
+        /// The callee's run.
+        run: RunId,
+    },
+}
+
+/// A run of one procedure.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Whose.
+    pub procedure: ProcId,
+    /// The state at the entry node.
+    pub entry: State,
+    /// From the entry node on.
+    pub steps: Vec<Step>,
+    /// What comes after the last step.
+    pub end: End,
+}
+
+/// A sequential run with its calls.
+///
+/// Invariant (order): a run refers to runs before it only. The last one is the start procedure's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallTree {
+    /// All runs.
+    pub runs: Vec<Run>,
+}
+
+impl CallTree {
+    /// The run behind an id.
+    #[must_use]
+    pub fn run(&self, id: RunId) -> &Run {
+        &self.runs[id.index()]
+    }
+
+    /// The number of steps when every call is written out, for every run; calls and returns
+    /// count one step each. Floating point, since 2^800 is a real answer.
+    #[must_use]
+    pub fn lengths(&self) -> Vec<f64> {
+        let mut lengths: Vec<f64> = Vec::with_capacity(self.runs.len());
+        for run in &self.runs {
+            let inside = |id: RunId| lengths[id.index()];
+            let mut length: f64 = run.steps.iter().map(|s| s.call.map_or(1.0, |id| inside(id) + 2.0)).sum();
+            if let End::Inside { run, .. } = run.end {
+                length += inside(run) + 1.0;
+            }
+            lengths.push(length);
+        }
+        lengths
+    }
+}
+
+/// A frame of a thread's stack.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Frame {
+    /// Whose.
+    pub procedure: ProcId,
+    /// Its program counter.
+    pub node: Node,
+    /// Its locals.
+    pub locals: Valuation,
+}
+
+/// A thread with its identity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Thread {
+    /// Threads are numbered in the order of their creation, from 0.
+    pub id: u32,
+    /// Its stack, bottom first; never empty.
+    pub frames: Vec<Frame>,
+}
+
+/// A state of the whole system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct System {
+    /// The shared variables.
+    pub globals: Valuation,
+    /// The living threads, by their numbers.
+    pub threads: Vec<Thread>,
+    /// The only thread that may run, if some thread is in an atomic section.
+    pub holder: Option<u32>,
+}
+
+/// What a thread does in one step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Move {
+    /// Takes an edge from its topmost frame's node.
+    Edge(EdgeId),
+    /// Leaves its topmost frame, which is at its exit, and hands the return values over.
+    Return,
+}
+
+/// One step of one thread.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ThreadStep {
+    /// Which.
+    pub thread: u32,
+    /// What it does.
+    pub action: Move,
+    /// The state after it.
+    pub after: System,
+}
+
+/// A run of several threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interleaving {
+    /// The first state: one thread at the entry of the start procedure.
+    pub initial: System,
+    /// From there on.
+    pub steps: Vec<ThreadStep>,
+    /// The thread that violates the property in the last state.
+    pub thread: u32,
+    /// How.
+    pub violation: Violation,
+}
+
+/// A run that violates the property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Of a program without threads.
+    Sequential(CallTree),
+    /// Of several threads.
+    Interleaved(Interleaving),
+}
