@@ -3,6 +3,7 @@
 pub mod ids;
 pub mod budget;
 pub mod certify;
+pub mod check;
 pub mod diagnostic;
 pub mod engines;
 pub mod evidence;

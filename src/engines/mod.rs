@@ -1,5 +1,7 @@
 //! Decision procedures, one per file, named as in the literature.
 
+pub mod explicit;
+
 use crate::budget::Budget;
 use crate::evidence::Verdict;
 use crate::model::Task;
@@ -16,4 +18,24 @@ pub trait Engine {
 
     /// Decides the task within the budget.
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict;
+}
+
+/// The engines by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineName {
+    /// Whatever fits the program.
+    #[default]
+    Auto,
+    /// Explicit-state reference.
+    Explicit,
+}
+
+impl EngineName {
+    /// The engine itself.
+    #[must_use]
+    pub fn engine(self) -> Box<dyn Engine> {
+        match self {
+            Self::Auto | Self::Explicit => Box::new(explicit::Explicit::default()),
+        }
+    }
 }

@@ -18,7 +18,9 @@
 pub mod cube;
 pub mod eval;
 pub mod expr;
+pub mod live;
 pub mod lower;
+pub mod print;
 
 use std::fmt;
 

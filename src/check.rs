@@ -1,0 +1,152 @@
+//! The one path of data, from text to a certified verdict.
+
+use crate::budget::Budget;
+use crate::certify::{self, Certified, Rejection};
+use crate::diagnostic::{Diagnostic, has_errors};
+use crate::engines;
+use crate::model::lower::{Replication, lower};
+use crate::model::{Action, Program, Property, Task};
+use crate::progress::Progress;
+use crate::resolve::resolve;
+use crate::source::{Source, Span};
+use crate::syntax;
+use crate::syntax::ast::Dialect;
+
+/// How many threads may live at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThreadLimit {
+    /// Any number.
+    #[default]
+    Unbounded,
+    /// At most this many.
+    AtMost(u32),
+}
+
+/// What is asked of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How to read it.
+    pub dialect: Dialect,
+    /// Check that this label is not reached, instead of the assertions.
+    pub label: Option<String>,
+    /// Threads that may live at once.
+    pub threads: ThreadLimit,
+    /// Run `main` in as many threads as there may be.
+    pub replicate: bool,
+    /// Who decides.
+    pub engine: engines::EngineName,
+}
+
+/// A program that was read without errors, and what is asked of it.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The question.
+    pub task: Task,
+    /// Warnings about the text.
+    pub warnings: Vec<Diagnostic>,
+    /// What was decided on the user's behalf, in plain sentences.
+    pub notes: Vec<String>,
+}
+
+/// What became of one file.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was checked.
+    Checked {
+        /// The question that was answered.
+        prepared: Box<Prepared>,
+        /// The answer.
+        certified: Certified,
+    },
+    /// The text is not a program.
+    BadInput(Vec<Diagnostic>),
+    /// An engine gave evidence that does not hold: a bug in Cusp.
+    Rejected {
+        /// The question.
+        prepared: Box<Prepared>,
+        /// What is wrong with the evidence.
+        rejection: Rejection,
+    },
+}
+
+/// Reads a program and turns it into a question.
+///
+/// # Errors
+/// All findings about the text, if at least one of them is an error.
+pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagnostic>> {
+    let (ast, mut findings) = syntax::parse(source, options.dialect);
+    // A tree with holes is resolved too, so that one run reports as much as can be known.
+    let (names, warnings) = match resolve(&ast) {
+        Ok(resolved) => resolved,
+        Err(more) => {
+            findings.extend(more);
+            return Err(findings);
+        }
+    };
+    findings.extend(warnings);
+    if has_errors(&findings) {
+        return Err(findings);
+    }
+    let replication = match (options.replicate, options.threads) {
+        (false, _) => Replication::None,
+        (true, ThreadLimit::Unbounded) => Replication::Unbounded,
+        (true, ThreadLimit::AtMost(n)) => Replication::Exactly(n),
+    };
+    let program = lower(&ast, &names, replication);
+    let mut notes = Vec::new();
+    let property = match choose_property(&program, options.label.as_deref(), &mut notes) {
+        Ok(property) => property,
+        Err(error) => {
+            findings.push(error);
+            return Err(findings);
+        }
+    };
+    let threads = match options.threads {
+        _ if options.dialect == Dialect::Getafix => None,
+        ThreadLimit::Unbounded => None,
+        ThreadLimit::AtMost(n) => Some(n),
+    };
+    Ok(Prepared { task: Task { program, property, threads }, warnings: findings, notes })
+}
+
+/// Checks one program.
+#[must_use]
+pub fn check(source: &Source, options: &Options, budget: &Budget, progress: &dyn Progress) -> Outcome {
+    let prepared = match prepare(source, options) {
+        Ok(prepared) => Box::new(prepared),
+        Err(findings) => return Outcome::BadInput(findings),
+    };
+    let verdict = options.engine.engine().run(&prepared.task, budget, progress);
+    match certify::certify(&prepared.task, verdict) {
+        Ok(certified) => Outcome::Checked { prepared, certified },
+        Err(rejection) => Outcome::Rejected { prepared, rejection },
+    }
+}
+
+/// The labels that stand for an error in programs without assertions.
+const ERROR_LABELS: [&str; 2] = ["SLIC_ERROR", "ERROR"];
+
+fn choose_property(
+    program: &Program,
+    label: Option<&str>,
+    notes: &mut Vec<String>,
+) -> Result<Property, Diagnostic> {
+    let has_label = |label: &str| program.procedures.iter().any(|p| p.nodes_labelled(label).next().is_some());
+    if let Some(label) = label {
+        if has_label(label) {
+            return Ok(Property::LabelUnreachable(label.to_owned()));
+        }
+        let message = format!("no procedure that can run has a label `{label}`");
+        return Err(Diagnostic::error(Span::default(), message));
+    }
+    let asserts = |edge: &crate::model::Edge| matches!(edge.action, Action::Assert(_));
+    if program.procedures.iter().any(|p| p.edges.iter().any(asserts)) {
+        return Ok(Property::Assertions);
+    }
+    if let Some(label) = ERROR_LABELS.into_iter().find(|label| has_label(label)) {
+        notes.push(format!("the program has no assertions; checked that label `{label}` is not reached"));
+        return Ok(Property::LabelUnreachable(label.to_owned()));
+    }
+    notes.push("the program has no assertions and no error label, so nothing can go wrong".to_owned());
+    Ok(Property::Assertions)
+}

@@ -1,0 +1,167 @@
+//! Breadth-first exploration of all interleavings of the threads.
+//!
+//! Implements: the concurrent semantics of G. Basler, "Model Checking Boolean Programs", PhD
+//! thesis, ETH Zurich 2010, table 5.1, one state at a time; with counter abstraction (chapter 7:
+//! threads with equal local states are not told apart) when symmetry reduction is on.
+//!
+//! Theorem used: threads run the same program and have no identity that it can see, so states
+//! that differ in the order of their threads only reach the same thread states.
+//!
+//! Evidence: [`Certificate::SystemStates`], or an interleaving.
+//!
+//! Deviation: values are chosen lazily, as in [`super::path_edges`]. Without a bound on the
+//! number of threads, rounds n = 1, 2, ... explore the runs with at most n threads at once; a
+//! round that never wants more proves the program safe for any number.
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use super::scope::Scopes;
+use super::threads::{AtBound, System};
+use crate::budget::Budget;
+use crate::evidence::trace::{Move, Violation};
+use crate::evidence::{Certificate, Reason, SystemState, Trace, Verdict};
+use crate::model::Task;
+use crate::progress::Progress;
+
+/// Stacks deeper than this are not followed. Programs that recurse in threads have no
+/// decision procedure, and others do not come near it.
+const MAX_STACK: usize = 64;
+
+/// States after which rounds without a bound give up, so that they end without a time limit.
+const MAX_STATES_UNBOUNDED: usize = 2_000_000;
+
+/// How a state was first reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parent {
+    pub state: u32,
+    pub thread: usize,
+    pub action: Move,
+}
+
+/// Where the search ended.
+pub(super) struct Found {
+    /// Number of the state.
+    pub state: u32,
+    /// The state, as far as the violation decided it.
+    pub decided: SystemState,
+    pub thread: usize,
+    pub violation: Violation,
+}
+
+/// The growing set of states.
+pub(super) struct Exploration<'a> {
+    pub system: System<'a>,
+    pub states: IndexSet<SystemState, FxBuildHasher>,
+    pub parents: Vec<Option<Parent>>,
+    /// Some run was not followed because it wanted more threads.
+    threads_cut: bool,
+    /// Some run was not followed because its stack grew too deep.
+    stack_cut: Option<String>,
+}
+
+/// Decides a task with threads.
+pub(super) fn run(
+    task: &Task,
+    scopes: &Scopes,
+    symmetry: bool,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Verdict {
+    let rounds = task.threads.map_or(1..=u32::MAX, |bound| bound..=bound);
+    for bound in rounds {
+        let at_bound = if task.threads.is_some() { AtBound::Skip } else { AtBound::Cut };
+        let mut exploration = Exploration {
+            system: System { task, scopes, symmetry, bound, at_bound },
+            states: IndexSet::default(),
+            parents: Vec::new(),
+            threads_cut: false,
+            stack_cut: None,
+        };
+        let give_up = Reason::UnboundedThreads { explored: bound - 1 };
+        match exploration.explore(budget, progress, &give_up) {
+            Err(reason) => return Verdict::Unknown(reason),
+            Ok(Some(found)) => {
+                let interleaving = super::schedule::build(&exploration, &found);
+                return Verdict::Unsafe(Trace::Interleaved(interleaving));
+            }
+            Ok(None) if exploration.stack_cut.is_some() => {
+                let procedure = exploration.stack_cut.unwrap_or_default();
+                return Verdict::Unknown(Reason::UnboundedRecursion { procedure });
+            }
+            Ok(None) if exploration.threads_cut => {}
+            Ok(None) => {
+                let states = exploration.states.into_iter().collect();
+                return Verdict::Safe(Certificate::SystemStates(states));
+            }
+        }
+    }
+    Verdict::Unknown(Reason::UnboundedThreads { explored: u32::MAX })
+}
+
+impl Exploration<'_> {
+    fn explore(
+        &mut self,
+        budget: &Budget,
+        progress: &dyn Progress,
+        give_up: &Reason,
+    ) -> Result<Option<Found>, Reason> {
+        for state in self.system.initial() {
+            self.add(&state, None);
+        }
+        let mut next = 0;
+        while next < self.states.len() {
+            if let Some(reason) = budget.exhausted() {
+                return Err(reason);
+            }
+            if self.system.at_bound == AtBound::Cut && self.states.len() > MAX_STATES_UNBOUNDED {
+                return Err(give_up.clone());
+            }
+            progress.say(&|| {
+                let (seen, bound) = (self.states.len(), self.system.bound);
+                format!("{seen} states with up to {bound} threads, {} to go on from", seen - next)
+            });
+            if let Some(found) = self.expand(next as u32) {
+                return Ok(Some(found));
+            }
+            next += 1;
+        }
+        Ok(None)
+    }
+
+    fn add(&mut self, state: &SystemState, parent: Option<Parent>) {
+        let (canonical, _) = self.system.canonical(state);
+        if self.states.insert_full(canonical).1 {
+            self.parents.push(parent);
+        }
+    }
+
+    fn expand(&mut self, id: u32) -> Option<Found> {
+        let state = self.states[id as usize].clone();
+        for thread in 0..state.threads.len() {
+            if self.system.is_repeated(&state, thread) {
+                continue;
+            }
+            if let Some((decided, violation)) = self.system.violation(&state, thread) {
+                return Some(Found { state: id, decided, thread, violation });
+            }
+            if state.holder.is_some_and(|holder| holder != thread) {
+                continue;
+            }
+            if state.threads[thread].len() > MAX_STACK {
+                let top = state.threads[thread][MAX_STACK].procedure;
+                let name = &self.system.task.program.procedure(top).name;
+                self.stack_cut.get_or_insert_with(|| name.clone());
+                continue;
+            }
+            for action in self.system.moves(&state, thread) {
+                let steps = self.system.steps(&state, thread, action);
+                self.threads_cut |= steps.cut;
+                for step in steps.steps {
+                    self.add(&step.after, Some(Parent { state: id, thread, action }));
+                }
+            }
+        }
+        None
+    }
+}

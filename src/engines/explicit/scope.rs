@@ -1,0 +1,105 @@
+//! Variables of a frame as bit positions, and what may be forgotten where.
+
+use crate::evidence::Reason;
+use crate::model::cube::{Cube, low_bits};
+use crate::model::{Node, ProcId, Property, Task, Var};
+
+/// One procedure's variables. Bits are numbered globals first, then locals.
+#[derive(Debug)]
+pub(super) struct Scope {
+    pub params: usize,
+    /// Globals and locals together.
+    pub width: usize,
+    /// Bit of the first return slot.
+    pub first_return: usize,
+    globals: usize,
+    /// Variables whose value matters, for every node.
+    live: Vec<u128>,
+    /// Nodes with the forbidden label.
+    targets: Vec<Node>,
+}
+
+impl Scope {
+    /// Variables whose value matters at a node.
+    pub fn live(&self, node: Node) -> u128 {
+        self.live[node.index()]
+    }
+
+    /// Locals whose value matters at a node, numbered from 0.
+    pub fn live_locals(&self, node: Node) -> u128 {
+        self.live(node).checked_shr(self.globals as u32).unwrap_or(0)
+    }
+
+    /// Whether standing here violates the property.
+    pub fn is_target(&self, node: Node) -> bool {
+        self.targets.contains(&node)
+    }
+
+    /// What a caller sees of the exit state.
+    pub fn interface_at_exit(&self) -> u128 {
+        low_bits(self.globals) | low_bits(self.width) & !low_bits(self.first_return)
+    }
+}
+
+/// All procedures' variables.
+#[derive(Debug)]
+pub(super) struct Scopes {
+    pub globals: usize,
+    scopes: Vec<Scope>,
+}
+
+impl Scopes {
+    /// Numbers the variables. `is_live` tells which values matter; a value that does not is
+    /// forgotten, which merges states.
+    ///
+    /// # Errors
+    /// When a frame has more variables than a [`Cube`] can hold.
+    pub fn new(task: &Task, is_live: impl Fn(ProcId, Node, Var) -> bool) -> Result<Self, Reason> {
+        let program = &task.program;
+        let globals = program.globals.len();
+        let mut scopes = Vec::with_capacity(program.procedures.len());
+        for id in program.procedure_ids() {
+            let procedure = program.procedure(id);
+            let width = globals + procedure.locals.len();
+            if width > Cube::WIDTH {
+                let (name, limit) = (procedure.name.clone(), Cube::WIDTH);
+                return Err(Reason::TooManyVariables { procedure: name, count: width, limit });
+            }
+            let live_at = |node: Node| {
+                let bit = |slot: usize| {
+                    let var = match slot.checked_sub(globals) {
+                        None => Var::Global(slot as u32),
+                        Some(local) => Var::Local(local as u32),
+                    };
+                    u128::from(is_live(id, node, var)) << slot
+                };
+                (0..width).map(bit).fold(0, |mask, bit| mask | bit)
+            };
+            let targets = match &task.property {
+                Property::Assertions => Vec::new(),
+                Property::LabelUnreachable(label) => procedure.nodes_labelled(label).collect(),
+            };
+            scopes.push(Scope {
+                params: procedure.params as usize,
+                width,
+                first_return: globals + procedure.first_return() as usize,
+                globals,
+                live: (0..procedure.nodes as usize).map(|i| live_at(Node::from_index(i))).collect(),
+                targets,
+            });
+        }
+        Ok(Self { globals, scopes })
+    }
+
+    pub fn of(&self, procedure: ProcId) -> &Scope {
+        &self.scopes[procedure.index()]
+    }
+
+    /// The bit of a variable in the frame of its procedure.
+    pub fn slot(&self, var: Var) -> u32 {
+        match var {
+            Var::Global(i) => i,
+            Var::Local(i) => self.globals as u32 + i,
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The steps of a system of threads whose values are chosen lazily.
+
+use super::scope::Scopes;
+use crate::evidence::trace::{Move, Violation};
+use crate::evidence::{SystemState, ThreadFrame};
+use crate::model::cube::{Cube, bits};
+use crate::model::eval::{Values, eval};
+use crate::model::{Action, Assign, Call, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task, Var};
+
+/// What happens to a thread that starts another one at the bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AtBound {
+    /// It goes on without.
+    Skip,
+    /// The run is not followed.
+    Cut,
+}
+
+/// A task with the reductions that apply to it.
+pub(super) struct System<'a> {
+    pub task: &'a Task,
+    pub scopes: &'a Scopes,
+    /// Threads with equal local states are not told apart.
+    pub symmetry: bool,
+    /// Threads that may live at once.
+    pub bound: u32,
+    pub at_bound: AtBound,
+}
+
+/// An open variable that a step depends on.
+#[derive(Clone, Copy, Debug)]
+enum Open {
+    Global(u32),
+    Local { thread: usize, frame: usize, var: u32 },
+}
+
+/// A step with the states around it. Threads keep their positions, except that the moving thread
+/// is gone if it `ended`, and a thread that was `created` comes last.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// As far as the step decided it.
+    pub before: SystemState,
+    pub after: SystemState,
+    pub ended: bool,
+    pub created: bool,
+}
+
+/// All steps of one move.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    pub steps: Vec<Step>,
+    /// A step was left out because of [`AtBound::Cut`].
+    pub cut: bool,
+}
+
+fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
+    let mut state = state.clone();
+    match open {
+        Open::Global(var) => state.globals = state.globals.with(var, value),
+        Open::Local { thread, frame, var } => {
+            let locals = &mut state.threads[thread][frame].locals;
+            *locals = locals.with(var, value);
+        }
+    }
+    state
+}
+
+fn both_ways(state: &SystemState, open: Open) -> [SystemState; 2] {
+    [decide(state, open, true), decide(state, open, false)]
+}
+
+/// The value of a variable of a frame.
+fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, Open> {
+    match var {
+        Var::Global(var) => state.globals.get(var).ok_or(Open::Global(var)),
+        Var::Local(var) => {
+            let locals = state.threads[thread][frame].locals;
+            locals.get(var).ok_or(Open::Local { thread, frame, var })
+        }
+    }
+}
+
+fn write(state: &mut SystemState, thread: usize, frame: usize, var: Var, value: Option<bool>) {
+    match var {
+        Var::Global(var) => state.globals = state.globals.set(var, value),
+        Var::Local(var) => {
+            let locals = &mut state.threads[thread][frame].locals;
+            *locals = locals.set(var, value);
+        }
+    }
+}
+
+/// The parts of a state for which a test holds; the test names open variables it depends on.
+fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, Open>) -> Vec<SystemState> {
+    let mut parts = Vec::new();
+    let mut open = vec![state];
+    while let Some(state) = open.pop() {
+        match test(&state) {
+            Ok(true) => parts.push(state),
+            Ok(false) => {}
+            Err(var) => open.extend(both_ways(&state, var)),
+        }
+    }
+    parts
+}
+
+/// The topmost frame of a procedure in a thread, which its passive variables belong to.
+pub(super) fn frame_of(thread: &[ThreadFrame], procedure: ProcId) -> Option<usize> {
+    thread.iter().rposition(|frame| frame.procedure == procedure)
+}
+
+impl System<'_> {
+    /// The first states: more than one if `enforce` or the atomic flag decides something.
+    pub fn initial(&self) -> Vec<SystemState> {
+        let frame = self.entry_frame(self.task.program.start, Cube::ANY);
+        let state = SystemState { globals: Cube::ANY, threads: vec![vec![frame]], holder: None };
+        let states = settle(state, |state| self.is_enforced(state, 0));
+        states.into_iter().flat_map(|state| settle(state, |state| self.flag_is_known(state))).collect()
+    }
+
+    fn entry_frame(&self, procedure: ProcId, locals: Cube) -> ThreadFrame {
+        ThreadFrame { procedure, node: Procedure::ENTRY, locals }
+    }
+
+    /// Whether the `enforce` of a thread's topmost frame can hold.
+    fn is_enforced(&self, state: &SystemState, thread: usize) -> Result<bool, Open> {
+        let top = state.threads[thread].len() - 1;
+        match self.task.program.procedure(state.threads[thread][top].procedure).enforce {
+            None => Ok(true),
+            Some(condition) => Ok(self.values(condition, state, thread)?.can_hold),
+        }
+    }
+
+    /// The atomic flag decides who may run, so it is never left open.
+    fn flag_is_known(&self, state: &SystemState) -> Result<bool, Open> {
+        match self.task.program.atomic_flag {
+            None => Ok(true),
+            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(Open::Global(flag)),
+        }
+    }
+
+    /// The possible values of an expression in the topmost frame of a thread.
+    fn values(&self, expr: Expr, state: &SystemState, thread: usize) -> Result<Values, Open> {
+        let top = state.threads[thread].len() - 1;
+        eval(self.task.program.exprs.ops(expr), |place: Place| look(state, thread, top, place.var))
+    }
+
+    /// Whether a thread before this one has the same local state, so that its steps lead to the
+    /// same states.
+    pub fn is_repeated(&self, state: &SystemState, thread: usize) -> bool {
+        let holds = |i: usize| state.holder == Some(i);
+        self.symmetry
+            && thread > 0
+            && state.threads[thread] == state.threads[thread - 1]
+            && holds(thread) == holds(thread - 1)
+    }
+
+    /// How a thread violates the property in a state, with the state as far as that decides it.
+    pub fn violation(&self, state: &SystemState, thread: usize) -> Option<(SystemState, Violation)> {
+        let top = state.threads[thread].last()?;
+        if self.scopes.of(top.procedure).is_target(top.node) {
+            return Some((state.clone(), Violation::Label));
+        }
+        let may_run = state.holder.is_none_or(|holder| holder == thread);
+        if self.task.property != Property::Assertions || !may_run {
+            return None;
+        }
+        let procedure = self.task.program.procedure(top.procedure);
+        procedure.edges_from(top.node).find_map(|(id, edge)| {
+            let Action::Assert(condition) = edge.action else { return None };
+            let failing = |state: &SystemState| {
+                self.values(condition, state, thread).map(|values| values.can_fail)
+            };
+            let decided = settle(state.clone(), failing).into_iter().next()?;
+            Some((decided, Violation::Assertion(id)))
+        })
+    }
+
+    /// What a thread can try to do.
+    pub fn moves(&self, state: &SystemState, thread: usize) -> Vec<Move> {
+        let Some(top) = state.threads[thread].last() else { return Vec::new() };
+        if top.node == Procedure::EXIT {
+            return vec![Move::Return];
+        }
+        let procedure = self.task.program.procedure(top.procedure);
+        procedure.edges_from(top.node).map(|(id, _)| Move::Edge(id)).collect()
+    }
+
+    /// All ways in which a thread can make a move.
+    pub fn steps(&self, state: &SystemState, thread: usize, action: Move) -> Steps {
+        let mut steps = Steps::default();
+        let mut open = vec![state.clone()];
+        while let Some(before) = open.pop() {
+            match self.step(&before, thread, action, &mut steps) {
+                Ok(()) => {}
+                Err(var) => open.extend(both_ways(&before, var)),
+            }
+        }
+        steps
+    }
+
+    fn step(
+        &self,
+        before: &SystemState,
+        thread: usize,
+        action: Move,
+        steps: &mut Steps,
+    ) -> Result<(), Open> {
+        let mut ended = false;
+        let mut created = false;
+        let after = match action {
+            Move::Return => vec![self.return_to_caller(before, thread)],
+            Move::Edge(id) => {
+                let top = before.threads[thread].len() - 1;
+                let procedure = before.threads[thread][top].procedure;
+                let edge = self.task.program.procedure(procedure).edge(id);
+                let mut after = before.clone();
+                after.threads[thread][top].node = edge.to;
+                match &edge.action {
+                    Action::Skip | Action::AtomicBegin | Action::AtomicEnd => vec![after],
+                    Action::EndThread => {
+                        ended = true;
+                        vec![after]
+                    }
+                    Action::Assume(condition) | Action::Assert(condition) => {
+                        if !self.values(*condition, before, thread)?.can_hold {
+                            return Ok(());
+                        }
+                        vec![after]
+                    }
+                    Action::Assign(assign) => self.assign(before, after, thread, assign)?,
+                    Action::Call(call) => {
+                        after.threads[thread][top].node = edge.from;
+                        let locals = self.arguments(before, thread, call)?;
+                        after.threads[thread].push(self.entry_frame(call.callee, locals));
+                        vec![after]
+                    }
+                    Action::Spawn(_) | Action::Fork(_) if before.threads.len() >= self.bound as usize => {
+                        if self.at_bound == AtBound::Cut {
+                            steps.cut = true;
+                            return Ok(());
+                        }
+                        vec![after]
+                    }
+                    Action::Spawn(call) => {
+                        created = true;
+                        let locals = self.arguments(before, thread, call)?;
+                        after.threads.push(vec![self.entry_frame(call.callee, locals)]);
+                        let child = after.threads.len() - 1;
+                        settle(after, |state| self.is_enforced(state, child))
+                    }
+                    Action::Fork(at) => {
+                        created = true;
+                        let locals = self.copied_locals(before, thread, *at)?;
+                        after.threads.push(vec![ThreadFrame { procedure, node: *at, locals }]);
+                        vec![after]
+                    }
+                }
+            }
+        };
+        for state in after {
+            // A thread that ends by `end_thread` leaves no state of its procedure behind.
+            let parts = if ended { vec![state] } else { settle(state, |s| self.is_enforced(s, thread)) };
+            let parts = parts.into_iter().flat_map(|part| settle(part, |s| self.flag_is_known(s)));
+            for mut after in parts {
+                let stack = &after.threads[thread];
+                let ended = ended || stack.len() == 1 && stack[0].node == Procedure::EXIT;
+                after.holder = self.holder_after(before, &after, thread, action, ended);
+                if ended {
+                    after.threads.remove(thread);
+                }
+                steps.steps.push(Step { before: before.clone(), after, ended, created });
+            }
+        }
+        Ok(())
+    }
+
+    /// Who alone may run after a step. With an atomic flag, a thread holds the system if the flag
+    /// is set, or if it held it while the flag was not set: then a section is the reason.
+    fn holder_after(
+        &self,
+        before: &SystemState,
+        after: &SystemState,
+        thread: usize,
+        action: Move,
+        ended: bool,
+    ) -> Option<usize> {
+        if ended {
+            return None;
+        }
+        let flag = |state: &SystemState| {
+            self.task.program.atomic_flag.and_then(|flag| state.globals.get(flag)).unwrap_or(false)
+        };
+        let in_section = match self.action_of(before, thread, action) {
+            Some(Action::AtomicBegin) => true,
+            Some(Action::AtomicEnd) => false,
+            _ => before.holder.is_some() && !flag(before),
+        };
+        (in_section || flag(after)).then_some(thread)
+    }
+
+    /// What an edge that a thread takes does; `None` for a return.
+    pub fn action_of(&self, before: &SystemState, thread: usize, action: Move) -> Option<&Action> {
+        let Move::Edge(id) = action else { return None };
+        let top = before.threads[thread].last()?;
+        Some(&self.task.program.procedure(top.procedure).edge(id).action)
+    }
+
+    /// The call that a lower frame of a stack is in: a call's node has one edge.
+    pub fn pending_call(&self, frame: &ThreadFrame) -> (EdgeId, Node, &Call) {
+        let procedure = self.task.program.procedure(frame.procedure);
+        match procedure.edges_from(frame.node).next() {
+            Some((id, edge)) => match &edge.action {
+                Action::Call(call) => (id, edge.to, call),
+                _ => unreachable!("a frame below another is at a call"),
+            },
+            None => unreachable!("a frame below another is at a call"),
+        }
+    }
+
+    fn return_to_caller(&self, before: &SystemState, thread: usize) -> SystemState {
+        let mut after = before.clone();
+        let Some(callee) = after.threads[thread].pop() else { return after };
+        let top = after.threads[thread].len() - 1;
+        let (_, to, call) = self.pending_call(&before.threads[thread][top]);
+        after.threads[thread][top].node = to;
+        let first_return = self.task.program.procedure(callee.procedure).first_return();
+        for (i, target) in call.targets.iter().enumerate() {
+            if let Some(var) = target {
+                let value = callee.locals.get(first_return + i as u32);
+                write(&mut after, thread, top, *var, value);
+            }
+        }
+        after
+    }
+
+    fn arguments(&self, before: &SystemState, thread: usize, call: &Call) -> Result<Cube, Open> {
+        let mut locals = Cube::ANY;
+        for (i, &arg) in call.args.iter().enumerate() {
+            locals = locals.set(i as u32, self.values(arg, before, thread)?.single());
+        }
+        Ok(locals)
+    }
+
+    /// The locals of a forked thread. Two open copies would lose that they are equal, so what
+    /// matters to the new thread is decided first.
+    fn copied_locals(&self, before: &SystemState, thread: usize, at: Node) -> Result<Cube, Open> {
+        let frame = before.threads[thread].len() - 1;
+        let ThreadFrame { procedure, locals, .. } = before.threads[thread][frame];
+        let live = self.scopes.of(procedure).live_locals(at);
+        match bits(live & !locals.known()).next() {
+            Some(var) => Err(Open::Local { thread, frame, var }),
+            None => Ok(locals),
+        }
+    }
+
+    fn assign(
+        &self,
+        before: &SystemState,
+        mut after: SystemState,
+        thread: usize,
+        assign: &Assign,
+    ) -> Result<Vec<SystemState>, Open> {
+        let top = before.threads[thread].len() - 1;
+        let procedure = before.threads[thread][top].procedure;
+        let exprs = &self.task.program.exprs;
+        let others: Vec<(usize, usize)> = (0..before.threads.len())
+            .filter(|&other| other != thread)
+            .filter_map(|other| Some((other, frame_of(&before.threads[other], procedure)?)))
+            .collect();
+        for (target, value) in &assign.pairs {
+            if !target.passive {
+                let value = self.values(*value, before, thread)?.single();
+                write(&mut after, thread, top, target.var, value);
+                continue;
+            }
+            for &(other, frame) in &others {
+                let values = eval(exprs.ops(*value), |place: Place| {
+                    let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
+                    look(before, thread, frame, place.var)
+                })?;
+                write(&mut after, other, frame, target.var, values.single());
+            }
+        }
+        let Some(condition) = assign.constrain else { return Ok(vec![after]) };
+        let is_written = |var: Var, passive: bool| {
+            assign.pairs.iter().any(|(target, _)| target.var == var && target.passive == passive)
+        };
+        // What holds for every other thread is checked for each; what concerns none of them, once.
+        let concerned = if exprs.reads(condition).any(|place| place.passive) {
+            others
+        } else {
+            vec![(thread, top)]
+        };
+        let mut parts = vec![after];
+        for (other, frame) in concerned {
+            let mut settled = Vec::new();
+            while let Some(after) = parts.pop() {
+                let values = eval(exprs.ops(condition), |place: Place| {
+                    let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
+                    let is_new = place.primed && is_written(place.var, place.passive);
+                    let state = if is_new { &after } else { before };
+                    look(state, thread, frame, place.var).map_err(|open| (open, is_new))
+                });
+                match values {
+                    Ok(values) if values.can_hold => settled.push(after),
+                    Ok(_) => {}
+                    Err((open, true)) => parts.extend(both_ways(&after, open)),
+                    Err((open, false)) => return Err(open),
+                }
+            }
+            parts = settled;
+        }
+        Ok(parts)
+    }
+
+    /// A state without the values that do not matter and, under symmetry, with its threads in
+    /// order; and for every thread of the result, its position in the argument.
+    pub fn canonical(&self, state: &SystemState) -> (SystemState, Vec<usize>) {
+        let mut threads = state.threads.clone();
+        for stack in &mut threads {
+            let top = stack.len() - 1;
+            for (i, frame) in stack.iter_mut().enumerate() {
+                let node = if i == top { frame.node } else { self.pending_call(frame).1 };
+                frame.locals = frame.locals.keep(self.scopes.of(frame.procedure).live_locals(node));
+            }
+        }
+        let mut order: Vec<usize> = (0..threads.len()).collect();
+        if self.symmetry {
+            order.sort_by(|&a, &b| {
+                let key = |i: usize| (&threads[i], state.holder == Some(i));
+                key(a).cmp(&key(b))
+            });
+        }
+        let holder = state.holder.and_then(|holder| order.iter().position(|&i| i == holder));
+        let threads = order.iter().map(|&i| std::mem::take(&mut threads[i])).collect();
+        (SystemState { globals: state.globals, threads, holder }, order)
+    }
+}

@@ -1,0 +1,508 @@
+//! The fix-points of [`super`], for one page of variables at a time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use rustc_hash::FxHashSet;
+
+use super::page::{LANES, Page};
+use crate::model::{Action, Assign, Call, Expr, Node, ProcId, Procedure, Program, Property, Var};
+
+/// Which variables a page holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// The same globals in every procedure.
+    Globals,
+    /// Each procedure's own locals.
+    Locals,
+}
+
+/// What phase 1 knows about a node; see the equations in [`super`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Read before being written.
+    pub exposed: Page,
+    /// Not written on some way to the exit.
+    pub through: Page,
+    /// Written on some way.
+    pub modified: Page,
+    /// Read on some way.
+    pub referenced: Page,
+}
+
+impl Facts {
+    /// A step that does nothing.
+    const IDENTITY: Self =
+        Self { exposed: Page::NONE, through: Page::ALL, modified: Page::NONE, referenced: Page::NONE };
+    /// A step that does nothing and has no end.
+    const ENDLESS: Self = Self { through: Page::NONE, ..Self::IDENTITY };
+}
+
+/// One occurrence of a variable.
+#[derive(Clone, Copy, Debug)]
+struct Mention {
+    /// Position of the variable.
+    var: u32,
+    /// A numbered edge or a procedure.
+    at: u32,
+    usage: Usage,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Usage {
+    /// An edge reads its old value.
+    Read,
+    /// An edge assigns it.
+    Write,
+    /// It matters at every node of a procedure.
+    Pin,
+    /// It matters behind some call of a procedure.
+    Keep,
+}
+
+/// A call that returns to a node.
+struct CallSite {
+    callee: ProcId,
+    /// The numbered node behind it.
+    to: u32,
+    /// The numbered edge.
+    edge: u32,
+}
+
+/// A program prepared for the analysis, and its result for the latest page.
+pub struct Flow<'a> {
+    program: &'a Program,
+    /// The number of every procedure's first node and, for edges, first edge.
+    first_node: Vec<u32>,
+    first_edge: Vec<u32>,
+    /// Procedure of every numbered node.
+    proc_of: Vec<ProcId>,
+    /// Numbered nodes where the verdict falls.
+    is_target: Vec<bool>,
+    /// Numbered nodes by rank: as far as there are no cycles, successors and callees come first.
+    by_rank: Vec<u32>,
+    rank: Vec<u32>,
+    /// For every node the nodes whose facts depend on it.
+    dependents: Table,
+    /// For every procedure its calls.
+    calls: Vec<Vec<CallSite>>,
+    /// For every procedure those that call or start it.
+    callers: Table,
+    returns: Vec<bool>,
+    /// What holds where no variable is mentioned.
+    untouched: Vec<Facts>,
+    /// Sorted by page.
+    mentions: [Vec<Mention>; 2],
+
+    // Valid for one page.
+    read: Vec<Page>,
+    written: Vec<Page>,
+    pinned: Vec<Page>,
+    facts: Vec<Facts>,
+    context: Vec<Page>,
+}
+
+impl<'a> Flow<'a> {
+    /// Numbers nodes and edges, and finds out which procedures return.
+    pub fn new(program: &'a Program, property: &Property) -> Self {
+        let procedures = &program.procedures;
+        let first_node = starts(procedures.iter().map(|p| p.nodes as usize));
+        let first_edge = starts(procedures.iter().map(|p| p.edges.len()));
+        let [nodes, edges] = [&first_node, &first_edge].map(|starts| *starts.last().expect("one past") as usize);
+        let mut proc_of = Vec::with_capacity(nodes);
+        let mut is_target = vec![false; nodes];
+        let mut depends = Vec::new();
+        let mut calls: Vec<Vec<CallSite>> = Vec::with_capacity(procedures.len());
+        let mut called_by = Vec::new();
+        for (proc, procedure) in program.procedure_ids().zip(procedures) {
+            proc_of.extend(std::iter::repeat_n(proc, procedure.nodes as usize));
+            let number = |node: Node| first_node[proc.index()] + node.index() as u32;
+            let entry = |callee: ProcId| first_node[callee.index()] + Procedure::ENTRY.index() as u32;
+            if let Property::LabelUnreachable(label) = property {
+                procedure.nodes_labelled(label).for_each(|node| is_target[number(node) as usize] = true);
+            }
+            let mut sites = Vec::new();
+            for (i, edge) in procedure.edges.iter().enumerate() {
+                let (from, to) = (number(edge.from), number(edge.to));
+                match &edge.action {
+                    Action::EndThread => continue,
+                    Action::Call(call) => {
+                        depends.push((from, entry(call.callee)));
+                        called_by.push((proc.index() as u32, call.callee.index() as u32));
+                        let edge = first_edge[proc.index()] + i as u32;
+                        sites.push(CallSite { callee: call.callee, to, edge });
+                    }
+                    Action::Spawn(call) => {
+                        depends.push((from, entry(call.callee)));
+                        called_by.push((proc.index() as u32, call.callee.index() as u32));
+                    }
+                    Action::Fork(at) => depends.push((from, number(*at))),
+                    _ => {}
+                }
+                depends.push((from, to));
+            }
+            calls.push(sites);
+        }
+        let by_rank = postorder(&Table::new(nodes, depends.iter().copied()));
+        let mut rank = vec![0; nodes];
+        for (position, &node) in by_rank.iter().enumerate() {
+            rank[node as usize] = position as u32;
+        }
+        let mut flow = Self {
+            program,
+            proc_of,
+            is_target,
+            by_rank,
+            rank,
+            dependents: Table::new(nodes, depends.iter().map(|&(from, on)| (on, from))),
+            calls,
+            callers: Table::new(procedures.len(), called_by.iter().map(|&(from, on)| (on, from))),
+            returns: vec![true; procedures.len()],
+            untouched: vec![Facts::ENDLESS; nodes],
+            mentions: collect_mentions(program, &first_edge),
+            read: vec![Page::NONE; edges],
+            written: vec![Page::NONE; edges],
+            pinned: vec![Page::NONE; procedures.len()],
+            facts: vec![Facts::ENDLESS; nodes],
+            context: vec![Page::NONE; procedures.len()],
+            first_node,
+            first_edge,
+        };
+        // With nothing read or written, only the ways to the exits are left.
+        flow.saturate(Scope::Globals, &vec![true; procedures.len()]);
+        flow.untouched = flow.facts.clone();
+        for proc in program.procedure_ids() {
+            flow.returns[proc.index()] = flow.facts(proc, Procedure::ENTRY).through != Page::NONE;
+        }
+        flow
+    }
+
+    /// Whether some way leads from the entry to the exit.
+    pub fn returns(&self, proc: ProcId) -> bool {
+        self.returns[proc.index()]
+    }
+
+    /// All nodes of a procedure.
+    pub fn nodes(&self, proc: ProcId) -> impl Iterator<Item = Node> + use<> {
+        (0..self.program.procedure(proc).nodes as usize).map(Node::from_index)
+    }
+
+    /// What phase 1 found at a node for the latest page.
+    pub fn facts(&self, proc: ProcId, node: Node) -> Facts {
+        self.facts[self.number(proc, node)]
+    }
+
+    /// What is live at a node, for the latest page.
+    pub fn live(&self, proc: ProcId, node: Node) -> Page {
+        let facts = self.facts(proc, node);
+        facts.exposed | facts.through & self.context[proc.index()]
+    }
+
+    /// Runs both phases for one page.
+    pub fn solve(&mut self, scope: Scope, page: usize) {
+        let mentions = std::mem::take(&mut self.mentions[scope as usize]);
+        let from = mentions.partition_point(|m| (m.var as usize) < page * LANES);
+        let to = mentions.partition_point(|m| (m.var as usize) < (page + 1) * LANES);
+        self.context.fill(Page::NONE);
+        for mention in &mentions[from..to] {
+            self.slot(*mention).insert(mention.var as usize % LANES);
+        }
+        let active = self.active(scope, page, &mentions[from..to]);
+        self.saturate(scope, &active);
+        if scope == Scope::Globals {
+            self.spread_contexts();
+        }
+        for mention in &mentions[from..to] {
+            if !matches!(mention.usage, Usage::Keep) {
+                *self.slot(*mention) = Page::NONE;
+            }
+        }
+        self.mentions[scope as usize] = mentions;
+    }
+
+    fn slot(&mut self, mention: Mention) -> &mut Page {
+        let table = match mention.usage {
+            Usage::Read => &mut self.read,
+            Usage::Write => &mut self.written,
+            Usage::Pin => &mut self.pinned,
+            Usage::Keep => &mut self.context,
+        };
+        &mut table[mention.at as usize]
+    }
+
+    /// The procedures whose facts may differ from the untouched ones.
+    fn active(&self, scope: Scope, page: usize, mentions: &[Mention]) -> Vec<bool> {
+        let procedures = &self.program.procedures;
+        if scope == Scope::Locals {
+            return procedures.iter().map(|p| p.locals.len() > page * LANES).collect();
+        }
+        let mut active = vec![false; procedures.len()];
+        let mut pending = Vec::new();
+        for mention in mentions {
+            let proc = match mention.usage {
+                Usage::Read | Usage::Write => self.first_edge.partition_point(|&first| first <= mention.at) as u32 - 1,
+                Usage::Pin | Usage::Keep => mention.at,
+            };
+            if !std::mem::replace(&mut active[proc as usize], true) {
+                pending.push(proc);
+            }
+        }
+        while let Some(proc) = pending.pop() {
+            for &caller in self.callers.row(proc as usize) {
+                if !std::mem::replace(&mut active[caller as usize], true) {
+                    pending.push(caller);
+                }
+            }
+        }
+        active
+    }
+
+    /// Phase 1: the least facts of all nodes of the active procedures.
+    fn saturate(&mut self, scope: Scope, active: &[bool]) {
+        let mut queue = BinaryHeap::new();
+        let mut queued = vec![false; self.facts.len()];
+        for (position, &node) in self.by_rank.iter().enumerate() {
+            let node = node as usize;
+            if active[self.proc_of[node].index()] {
+                self.facts[node] = Facts::ENDLESS;
+                queued[node] = true;
+                queue.push(Reverse(position as u32));
+            } else {
+                self.facts[node] = self.untouched[node];
+            }
+        }
+        while let Some(Reverse(position)) = queue.pop() {
+            let node = self.by_rank[position as usize] as usize;
+            queued[node] = false;
+            let facts = self.evaluate(node, scope);
+            if facts == self.facts[node] {
+                continue;
+            }
+            self.facts[node] = facts;
+            for &dependent in self.dependents.row(node) {
+                let dependent = dependent as usize;
+                if active[self.proc_of[dependent].index()] && !std::mem::replace(&mut queued[dependent], true) {
+                    queue.push(Reverse(self.rank[dependent]));
+                }
+            }
+        }
+    }
+
+    /// The right side of the equations for one node.
+    fn evaluate(&self, number: usize, scope: Scope) -> Facts {
+        let proc = self.proc_of[number];
+        let node = Node::from_index(number - self.first_node[proc.index()] as usize);
+        let pinned = self.pinned[proc.index()];
+        let mut facts = Facts { exposed: pinned, referenced: pinned, ..Facts::ENDLESS };
+        if self.is_target[number] {
+            return facts;
+        }
+        if node == Procedure::EXIT {
+            facts.through = Page::ALL;
+            return facts;
+        }
+        for (id, edge) in self.program.procedure(proc).edges_from(node) {
+            let written = self.written[self.first_edge[proc.index()] as usize + id.index()];
+            let read = self.read[self.first_edge[proc.index()] as usize + id.index()];
+            // What runs before the step ends, and what runs besides it.
+            let (body, ends, started) = match &edge.action {
+                Action::EndThread => (Facts::ENDLESS, false, Facts::ENDLESS),
+                Action::Call(call) => {
+                    let body = if scope == Scope::Globals {
+                        self.facts(call.callee, Procedure::ENTRY)
+                    } else {
+                        Facts::IDENTITY
+                    };
+                    (body, self.returns(call.callee), Facts::ENDLESS)
+                }
+                Action::Spawn(call) if scope == Scope::Globals => {
+                    (Facts::IDENTITY, true, self.facts(call.callee, Procedure::ENTRY))
+                }
+                Action::Fork(at) => (Facts::IDENTITY, true, self.facts(proc, *at)),
+                _ => (Facts::IDENTITY, true, Facts::ENDLESS),
+            };
+            facts.exposed |= read | body.exposed | started.exposed;
+            facts.referenced |= read | body.referenced | started.referenced;
+            facts.modified |= body.modified | started.modified;
+            if ends {
+                let after = self.facts(proc, edge.to);
+                facts.exposed |= body.through & after.exposed & !written;
+                facts.through |= body.through & after.through & !written;
+                facts.modified |= written | after.modified;
+                facts.referenced |= after.referenced;
+            }
+        }
+        facts
+    }
+
+    /// Phase 2: what is live behind the calls of every procedure.
+    fn spread_contexts(&mut self) {
+        // Callers have higher ranks than callees, as far as there is no recursion.
+        let entry_rank = |flow: &Self, proc: ProcId| flow.rank[flow.number(proc, Procedure::ENTRY)];
+        let mut queued = vec![true; self.context.len()];
+        let mut queue: BinaryHeap<(u32, ProcId)> =
+            self.program.procedure_ids().map(|proc| (entry_rank(self, proc), proc)).collect();
+        while let Some((_, caller)) = queue.pop() {
+            queued[caller.index()] = false;
+            for site in &self.calls[caller.index()] {
+                let after = self.facts[site.to as usize];
+                let live = after.exposed | after.through & self.context[caller.index()];
+                let old = self.context[site.callee.index()];
+                let new = old | live & !self.written[site.edge as usize];
+                if new != old {
+                    self.context[site.callee.index()] = new;
+                    if !std::mem::replace(&mut queued[site.callee.index()], true) {
+                        queue.push((entry_rank(self, site.callee), site.callee));
+                    }
+                }
+            }
+        }
+    }
+
+    fn number(&self, proc: ProcId, node: Node) -> usize {
+        self.first_node[proc.index()] as usize + node.index()
+    }
+}
+
+/// All occurrences of globals and of locals, each sorted by variable.
+fn collect_mentions(program: &Program, first_edge: &[u32]) -> [Vec<Mention>; 2] {
+    let mut mentions = Mentions { program, found: [Vec::new(), Vec::new()] };
+    for (proc, procedure) in program.procedure_ids().zip(&program.procedures) {
+        if let Some(enforce) = procedure.enforce {
+            for place in program.exprs.reads(enforce) {
+                mentions.add(place.var, proc.index() as u32, Usage::Pin);
+            }
+        }
+        for (i, edge) in procedure.edges.iter().enumerate() {
+            let at = first_edge[proc.index()] + i as u32;
+            match &edge.action {
+                Action::Assume(e) | Action::Assert(e) => mentions.reads(proc, at, *e, |_| false),
+                Action::Assign(assign) => mentions.assign(proc, at, assign),
+                Action::Call(call) | Action::Spawn(call) => mentions.call(proc, at, call),
+                Action::Skip
+                | Action::Fork(_)
+                | Action::EndThread
+                | Action::AtomicBegin
+                | Action::AtomicEnd => {}
+            }
+        }
+    }
+    // The order within a page is of no account: all of it ends in sets.
+    mentions.found.each_mut().into_iter().for_each(|found| found.sort_unstable_by_key(|m| m.var));
+    mentions.found
+}
+
+struct Mentions<'a> {
+    program: &'a Program,
+    found: [Vec<Mention>; 2],
+}
+
+impl Mentions<'_> {
+    fn add(&mut self, var: Var, at: u32, usage: Usage) {
+        let (scope, var) = match var {
+            Var::Global(i) => (Scope::Globals, i),
+            Var::Local(i) => (Scope::Locals, i),
+        };
+        self.found[scope as usize].push(Mention { var, at, usage });
+    }
+
+    /// The reads of an expression; new values of assigned variables are no reads of the old ones.
+    fn reads(&mut self, proc: ProcId, at: u32, expr: Expr, is_assigned: impl Fn(Var) -> bool) {
+        for place in self.program.exprs.reads(expr) {
+            if place.passive {
+                // Another thread's copy, wherever in the procedure that thread may be.
+                self.add(place.var, proc.index() as u32, Usage::Pin);
+            } else if !(place.primed && is_assigned(place.var)) {
+                self.add(place.var, at, Usage::Read);
+            }
+        }
+    }
+
+    fn assign(&mut self, proc: ProcId, at: u32, assign: &Assign) {
+        let own = assign.pairs.iter().filter(|(target, _)| !target.passive).map(|(target, _)| target.var);
+        for &(_, value) in &assign.pairs {
+            self.reads(proc, at, value, |_| false);
+        }
+        if let Some(constrain) = assign.constrain {
+            let assigned: FxHashSet<Var> = own.clone().collect();
+            self.reads(proc, at, constrain, |var| assigned.contains(&var));
+        }
+        own.for_each(|var| self.add(var, at, Usage::Write));
+    }
+
+    fn call(&mut self, proc: ProcId, at: u32, call: &Call) {
+        for &arg in &call.args {
+            self.reads(proc, at, arg, |_| false);
+        }
+        let slots = self.program.procedure(call.callee).first_return()..;
+        for (slot, &target) in slots.zip(&call.targets) {
+            if let Some(var) = target {
+                self.add(var, at, Usage::Write);
+                self.add(Var::Local(slot), call.callee.index() as u32, Usage::Keep);
+            }
+        }
+    }
+}
+
+/// Rows of numbers in one list.
+struct Table {
+    first: Vec<u32>,
+    items: Vec<u32>,
+}
+
+impl Table {
+    /// Groups pairs by their first component.
+    fn new(rows: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
+        let mut sizes = vec![0; rows];
+        pairs.clone().for_each(|(row, _)| sizes[row as usize] += 1);
+        let first = starts(sizes.into_iter());
+        let mut next = first.clone();
+        let mut items = vec![0; first[rows] as usize];
+        for (row, item) in pairs {
+            let slot = &mut next[row as usize];
+            items[*slot as usize] = item;
+            *slot += 1;
+        }
+        Self { first, items }
+    }
+
+    fn row(&self, row: usize) -> &[u32] {
+        &self.items[self.first[row] as usize..self.first[row + 1] as usize]
+    }
+}
+
+/// The first number of every group, and one past the last.
+fn starts(sizes: impl Iterator<Item = usize>) -> Vec<u32> {
+    let mut total = 0;
+    let mut starts = vec![0];
+    starts.extend(sizes.map(|size| {
+        total += size as u32;
+        total
+    }));
+    starts
+}
+
+/// All nodes in the order in which a depth-first search leaves them.
+fn postorder(successors: &Table) -> Vec<u32> {
+    let nodes = successors.first.len() - 1;
+    let mut order = Vec::with_capacity(nodes);
+    let mut seen = vec![false; nodes];
+    let mut stack: Vec<(u32, std::slice::Iter<'_, u32>)> = Vec::new();
+    for root in 0..nodes as u32 {
+        if std::mem::replace(&mut seen[root as usize], true) {
+            continue;
+        }
+        stack.push((root, successors.row(root as usize).iter()));
+        while let Some((node, rest)) = stack.last_mut() {
+            if let Some(&next) = rest.next() {
+                if !std::mem::replace(&mut seen[next as usize], true) {
+                    stack.push((next, successors.row(next as usize).iter()));
+                }
+            } else {
+                order.push(*node);
+                stack.pop();
+            }
+        }
+    }
+    order
+}
