@@ -1,0 +1,257 @@
+//! Clauses from terms, incrementally and per polarity.
+//!
+//! Implements: G. S. Tseitin, "On the complexity of derivation in propositional calculus", 1968 (both
+//! directions of every definition), and D. A. Plaisted, S. Greenbaum, "A structure-preserving clause form
+//! translation", JSC 1986 (the direction that is needed), with upgrade: the missing half is emitted when it
+//! is first needed.
+//!
+//! Guarantee (Tseitin): every assignment of the inputs extends to exactly one model of the clauses, and the
+//! literal of a term has the term's value in it. Guarantee (Plaisted-Greenbaum): every assignment of the
+//! inputs extends to a model in which the literals of all encoded terms have the terms' values; where a term
+//! was encoded positively, its literal implies it, and where negatively, it implies its literal.
+//!
+//! Cost: one variable per gate, where a gate is an exclusive disjunction, an if-then-else or an n-ary
+//! conjunction; `n + 1` clauses per conjunction, 4 per exclusive disjunction, 6 per if-then-else (two are
+//! redundant and let equal branches propagate); half of them if one polarity suffices.
+//!
+//! Invariant (half): if a half of a gate's definition is emitted, then so are the halves of its inputs that
+//! it relies on. So a visit stops where the wanted halves are there already, and a term that is asked for
+//! again costs nothing.
+
+mod clauses;
+mod sink;
+
+use std::collections::BinaryHeap;
+
+use rustsat::types::{Lit, Var};
+
+pub(crate) use self::sink::write_clause;
+pub use self::sink::{ClauseList, ClauseSink};
+use crate::gate::Gate;
+use crate::term::{Term, TermArena, VarId};
+
+/// The directions of a definition `literal <-> term`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Polarity {
+    /// The literal implies the term: enough to assert or assume the literal.
+    Positive,
+    /// The term implies the literal: enough to assert or assume the complement of the literal.
+    Negative,
+    /// Both.
+    Both,
+}
+
+/// Which directions of the definitions are emitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CnfStyle {
+    /// Always both.
+    Tseitin,
+    /// Those that are asked for.
+    PlaistedGreenbaum,
+}
+
+/// Halves of definitions and other marks of one node, as bits.
+mod mark {
+    pub const POSITIVE: u8 = 1;
+    pub const NEGATIVE: u8 = 2;
+    pub const HALVES: u8 = POSITIVE | NEGATIVE;
+    /// Shift from the emitted halves to the halves that the current call adds.
+    pub const TO_ADD: u32 = 2;
+    /// Reached over two edges.
+    pub const SHARED: u8 = 1 << 4;
+    /// Reached over an uncomplemented edge of a conjunction.
+    pub const CONJUNCT: u8 = 1 << 5;
+    /// Part of the n-ary conjunction above it.
+    pub const ABSORBED: u8 = 1 << 6;
+}
+
+/// The part of the term graph that one solver knows, and its literals.
+///
+/// Keep one encoder per solver and arena, and pass that solver (or clause list) as the sink each time.
+#[derive(Clone, Debug)]
+pub struct CnfEncoder {
+    style: CnfStyle,
+    /// Per node one more than the solver's variable, or 0.
+    vars: Vec<u32>,
+    /// Per node the emitted halves; the other bits live during a call only.
+    marks: Vec<u8>,
+}
+
+impl CnfEncoder {
+    /// An encoder that has emitted nothing.
+    #[must_use]
+    pub fn new(style: CnfStyle) -> Self {
+        Self { style, vars: Vec::new(), marks: Vec::new() }
+    }
+
+    /// The literal of a term, after emitting those clauses of its definition that `sink` lacks.
+    pub fn encode<S: ClauseSink + ?Sized>(
+        &mut self,
+        arena: &TermArena,
+        term: Term,
+        polarity: Polarity,
+        sink: &mut S,
+    ) -> Lit {
+        if self.marks.len() <= term.index() {
+            self.vars.resize(arena.len(), 0);
+            self.marks.resize(arena.len(), 0);
+        }
+        let halves = match (self.style, polarity) {
+            (CnfStyle::Tseitin, _) | (_, Polarity::Both) => mark::HALVES,
+            (_, Polarity::Positive) => mark::POSITIVE,
+            (_, Polarity::Negative) => mark::NEGATIVE,
+        };
+        let reached = self.reach(arena, term, halves);
+        // Children before parents, so that variables are numbered from the inputs up.
+        for &node in reached.iter().rev() {
+            self.define(arena, node, sink);
+        }
+        for node in reached {
+            self.marks[node.index()] &= mark::HALVES;
+        }
+        self.lit_of(term)
+    }
+
+    /// Makes `term` true in every model of the sink.
+    pub fn assert_term<S: ClauseSink + ?Sized>(&mut self, arena: &TermArena, term: Term, sink: &mut S) {
+        let lit = self.encode(arena, term, Polarity::Positive, sink);
+        sink.add_clause(&[lit]);
+    }
+
+    /// The literal of a term that has one. It may stand for one direction only.
+    #[must_use]
+    pub fn literal(&self, term: Term) -> Option<Lit> {
+        (*self.vars.get(term.index())? != 0).then(|| self.lit_of(term))
+    }
+
+    /// The literal of a variable, if the solver has met it.
+    #[must_use]
+    pub fn var_literal(&self, arena: &TermArena, var: VarId) -> Option<Lit> {
+        self.literal(arena.find_var(var)?)
+    }
+
+    fn lit_of(&self, term: Term) -> Lit {
+        Var::new(self.vars[term.index()] - 1).lit(term.is_complemented())
+    }
+
+    /// The nodes below `root` that lack a half they are needed for, parents before children.
+    ///
+    /// The greatest node goes first, so all its parents have said by then which halves they need, and every
+    /// edge is followed once.
+    fn reach(&mut self, arena: &TermArena, root: Term, halves: u8) -> Vec<Term> {
+        let mut reached = Vec::new();
+        let mut frontier = BinaryHeap::new();
+        self.need(root, halves, 0, &mut frontier);
+        while let Some(node) = frontier.pop() {
+            reached.push(node);
+            let halves = self.marks[node.index()] >> mark::TO_ADD & mark::HALVES;
+            match Gate::of(arena, node) {
+                Gate::True | Gate::Input(_) => {}
+                Gate::And(a, b) => {
+                    for child in [a, b] {
+                        let position = if child.is_complemented() { 0 } else { mark::CONJUNCT };
+                        self.need(child, halves, position, &mut frontier);
+                    }
+                }
+                Gate::Xor(a, b) => {
+                    self.need(a, mark::HALVES, 0, &mut frontier);
+                    self.need(b, mark::HALVES, 0, &mut frontier);
+                }
+                Gate::Ite(condition, then, otherwise) => {
+                    self.need(condition, mark::HALVES, 0, &mut frontier);
+                    self.need(then, halves, 0, &mut frontier);
+                    self.need(otherwise, halves, 0, &mut frontier);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Notes that a parent needs these halves of `term`.
+    fn need(&mut self, term: Term, halves: u8, position: u8, frontier: &mut BinaryHeap<Term>) {
+        let marks = &mut self.marks[term.index()];
+        let halves = if term.is_complemented() { halves >> 1 | (halves & 1) << 1 } else { halves };
+        let missing = halves & !*marks & mark::HALVES;
+        if *marks & mark::HALVES << mark::TO_ADD != 0 {
+            *marks |= mark::SHARED;
+        } else if missing != 0 {
+            *marks |= position;
+            frontier.push(term.uncomplemented());
+        }
+        *marks |= missing << mark::TO_ADD;
+    }
+
+    /// Gives a node its variable and emits the halves to add, unless the conjunction above takes it in.
+    fn define<S: ClauseSink + ?Sized>(&mut self, arena: &TermArena, node: Term, sink: &mut S) {
+        let index = node.index();
+        let marks = self.marks[index];
+        let gate = Gate::of(arena, node);
+        if self.vars[index] == 0 {
+            let is_lone_conjunct = marks & (mark::CONJUNCT | mark::SHARED) == mark::CONJUNCT;
+            if is_lone_conjunct && matches!(gate, Gate::And(..)) {
+                self.marks[index] |= mark::ABSORBED;
+                return;
+            }
+            self.vars[index] = sink.new_var().idx32() + 1;
+        }
+        let to_add = marks >> mark::TO_ADD & mark::HALVES;
+        self.marks[index] |= to_add;
+        let output = self.lit_of(node);
+        let (positive, negative) = (to_add & mark::POSITIVE != 0, to_add & mark::NEGATIVE != 0);
+        match gate {
+            // A node without children has no halves: none is ever missing again.
+            Gate::Input(_) => self.marks[index] |= mark::HALVES,
+            Gate::True => {
+                self.marks[index] |= mark::HALVES;
+                sink.add_clause(&[output]);
+            }
+            Gate::And(a, b) => {
+                let conjuncts = self.conjuncts(arena, a, b);
+                if positive {
+                    clauses::imply_and(output, &conjuncts, sink);
+                }
+                if negative {
+                    clauses::imply_nand(!output, &conjuncts, sink);
+                }
+            }
+            Gate::Xor(a, b) => {
+                let (a, b) = (self.lit_of(a), self.lit_of(b));
+                if positive {
+                    clauses::imply_xor(output, a, b, sink);
+                }
+                if negative {
+                    clauses::imply_xor(!output, a, !b, sink);
+                }
+            }
+            Gate::Ite(condition, then, otherwise) => {
+                let [condition, then, otherwise] =
+                    [condition, then, otherwise].map(|input| self.lit_of(input));
+                if positive {
+                    clauses::imply_ite(output, condition, then, otherwise, sink);
+                }
+                if negative {
+                    clauses::imply_ite(!output, condition, !then, !otherwise, sink);
+                }
+            }
+        }
+    }
+
+    /// The literals of the n-ary conjunction over `a`, `b` and what they absorbed, each once.
+    fn conjuncts(&self, arena: &TermArena, a: Term, b: Term) -> Vec<Lit> {
+        let mut conjuncts = Vec::new();
+        let mut stack = vec![b, a];
+        while let Some(term) = stack.pop() {
+            if self.marks[term.index()] & mark::ABSORBED == 0 {
+                conjuncts.push(self.lit_of(term));
+            } else if let Gate::And(a, b) = Gate::of(arena, term) {
+                stack.extend([b, a]);
+            }
+        }
+        conjuncts.sort_unstable();
+        conjuncts.dedup();
+        conjuncts
+    }
+}
+
+#[cfg(test)]
+mod tests;
