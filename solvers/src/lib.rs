@@ -1,1 +1,55 @@
 //! SAT and QBF solvers behind two narrow traits.
+//!
+//! Engines and encodings know [`SatSolver`]; which solver answers is decided where it is made.
+//!
+//! ```text
+//! sat          the trait, its answers, limits and state contract
+//! interrupt    stopping a solver from another thread
+//! cadical      CaDiCaL in process, the solver of every engine
+//! proof        a small checker for its proofs, for `--check-proofs`
+//! reference    a truth table, the oracle of the tests
+//! external_sat any program that reads DIMACS
+//! process      child processes, bounded and always reaped, for all external programs
+//! ```
+//!
+//! ```
+//! use cusp_solvers::{Answer, CadicalSolver, ClauseSink, Limits, SatSolver};
+//!
+//! let mut solver = CadicalSolver::new();
+//! let (x, y) = (solver.new_var().pos_lit(), solver.new_var().pos_lit());
+//! solver.add_clause(&[!x, y]);
+//! assert_eq!(solver.solve(&[x], &Limits::NONE), Answer::Sat);
+//! assert!(solver.value(y));
+//! assert_eq!(solver.solve(&[x, !y], &Limits::NONE), Answer::Unsat);
+//! assert_eq!(solver.core().len(), 2);
+//! ```
+//!
+//! # What can be relied on
+//!
+//! - An answer is never guessed: whatever goes wrong, a solver says [`Answer::Unknown`] with a
+//!   [reason](UnknownReason).
+//! - Every adapter passes one conformance suite, `tests/solvers/conformance.rs`; a new adapter adds one line.
+//! - A model of an external program is checked before it is believed, and its "unsatisfiable" confirmed.
+//! - Nothing is printed, no thread is started, and no child process outlives the call that started it.
+//!
+//! # Traps
+//!
+//! - CaDiCaL reads its options from environment variables `CADICAL_<OPTION>` when a solver is made.
+//! - CaDiCaL ends the whole process when memory runs out; a budget for memory must be kept from outside.
+//! - A [`CadicalSolver`] cannot move to another thread; make it where it is used and share its [`Interrupt`].
+//! - Changing a build profile of the dependencies compiles CaDiCaL again, which takes minutes.
+
+pub mod cadical;
+pub mod external_sat;
+pub mod interrupt;
+pub mod process;
+pub mod proof;
+pub mod reference;
+pub mod sat;
+
+pub use crate::cadical::CadicalSolver;
+pub use crate::external_sat::ExternalSat;
+pub use crate::interrupt::Interrupt;
+pub use crate::process::Program;
+pub use crate::reference::Reference;
+pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};

@@ -4,6 +4,8 @@
 //! operator. A variable without a value is looked at only when the result depends on it; the
 //! caller then decides the variable both ways and asks again.
 
+use smallvec::SmallVec;
+
 use super::{Op, Place};
 
 /// A non-empty set of truth values.
@@ -50,6 +52,9 @@ impl Values {
     }
 }
 
+/// Most expressions are shallow; evaluation is the inner loop of the explicit engine.
+type Stack<V> = SmallVec<[Result<Values, V>; 16]>;
+
 /// The possible values of an expression.
 ///
 /// # Errors
@@ -61,8 +66,8 @@ pub fn eval<V: Copy>(
     code: &[Op],
     mut read: impl FnMut(Place) -> Result<bool, V>,
 ) -> Result<Values, V> {
-    let mut stack: Vec<Result<Values, V>> = Vec::with_capacity(8);
-    let pop = |stack: &mut Vec<Result<Values, V>>| stack.pop().expect("balanced postfix code");
+    let mut stack: Stack<V> = Stack::new();
+    let pop = |stack: &mut Stack<V>| stack.pop().expect("balanced postfix code");
     for op in code {
         let result = match *op {
             Op::Const(value) => Ok(Values::only(value)),
@@ -138,7 +143,7 @@ mod tests {
         for bits in 0_u32..1 << (choices + 2) {
             let read = |i: u32| known[i as usize].unwrap_or(bits >> i & 1 == 1);
             let mut next_choice = 2;
-            let mut stack = Vec::new();
+            let mut stack: Vec<bool> = Vec::new();
             for op in code {
                 let mut pop = || stack.pop().expect("balanced");
                 let value = match *op {

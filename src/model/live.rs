@@ -206,9 +206,14 @@ impl Live {
     /// Stores one page for all nodes of a procedure.
     fn record(&mut self, flow: &Flow<'_>, proc: ProcId, page: usize, always: Page) {
         let start = self.numbers.len();
+        // Neighbours mostly agree, and a comparison is cheaper than a look-up.
+        let mut last = (Page::NONE, self.pages.intern(Page::NONE));
         for node in flow.nodes(proc) {
-            let number = self.pages.intern(flow.live(proc, node) | always);
-            self.numbers.push(number);
+            let live = flow.live(proc, node) | always;
+            if live != last.0 {
+                last = (live, self.pages.intern(live));
+            }
+            self.numbers.push(last.1);
         }
         let uniform = self.numbers[start..].iter().all(|&number| number == self.numbers[start]);
         if uniform {

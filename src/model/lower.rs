@@ -460,7 +460,7 @@ impl<'a> Lowering<'a> {
         graph.edge(ready, Action::Call(Box::new(call)), Procedure::EXIT, span);
         let (nodes, edges, first_edge) = graph.finish(&mut []);
         Procedure {
-            name: "<start>".to_owned(),
+            name: super::PROLOGUE.to_owned(),
             span: Span::default(),
             params: 0,
             locals: Vec::new(),

@@ -199,6 +199,9 @@ impl Procedure {
     }
 }
 
+/// The name of the procedure that runs before `main`; no source name looks like it.
+pub const PROLOGUE: &str = "<start>";
+
 /// A whole program.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -226,6 +229,12 @@ impl Program {
     /// All procedure ids.
     pub fn procedure_ids(&self) -> impl Iterator<Item = ProcId> + use<> {
         (0..self.procedures.len()).map(ProcId::from_index)
+    }
+
+    /// Whether a procedure is the one that Cusp put before `main`; it runs once.
+    #[must_use]
+    pub fn is_prologue(&self, procedure: ProcId) -> bool {
+        self.procedure(procedure).name == PROLOGUE
     }
 
     /// The name of a variable of a procedure.

@@ -193,7 +193,12 @@ impl Program {
                     };
                     let right = end - 1;
                     let left = start_of[right] - 1;
-                    todo.extend([Todo::Text(")"), Todo::Operand(right), Todo::Text(sign), Todo::Operand(left)]);
+                    todo.extend([
+                        Todo::Text(")"),
+                        Todo::Operand(right),
+                        Todo::Text(sign),
+                        Todo::Operand(left),
+                    ]);
                     todo.push(Todo::Text("("));
                 }
                 Op::Ite => {

@@ -26,8 +26,19 @@ impl Findings {
             self.kept.push(finding);
         } else if *count == MAX_FINDINGS + 1 {
             let message = format!("more than {MAX_FINDINGS} {word}; the rest from here on is not shown");
-            self.kept.push(Diagnostic { message, caret: String::new(), related: None, help: None, ..finding });
+            self.kept.push(Diagnostic {
+                message,
+                caret: String::new(),
+                related: None,
+                help: None,
+                ..finding
+            });
         }
+    }
+
+    /// Whether another error would not be kept, so that it need not be made.
+    pub fn is_full(&self) -> bool {
+        self.errors > MAX_FINDINGS
     }
 
     /// All of them, in the order of the text.

@@ -132,7 +132,7 @@ impl<'a> Lexer<'a> {
         Token { kind, first_on_line, span: Span::new(start, self.at) }
     }
 
-    /// The first byte behind the tokens read so far that is not white space.
+    /// The first byte after the tokens read so far that is not white space.
     pub fn byte_ahead(&self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..self.end];
         rest.iter().copied().find(|b| !is_white(char::from(*b)))
@@ -290,11 +290,12 @@ impl<'a> Lexer<'a> {
     fn unknown(&mut self) -> TokenKind {
         let start = self.at;
         let rest = &self.text[start..self.end];
-        if rest.starts_with('"') {
-            let line = rest.find('\n').map_or(rest, |length| &rest[..length]);
-            let length = line[1..].find('"').map_or(1, |length| length + 2);
-            self.at += length;
-            let error = Diagnostic::error(Span::new(start, self.at), "text in quotes is not part of the language");
+        if let Some(quoted) = rest.strip_prefix('"') {
+            // Not more than one line, and never past the next quote: a line of quotes is read once.
+            let close = quoted.find(['"', '\n']).filter(|&at| quoted.as_bytes()[at] == b'"');
+            self.at += close.map_or(1, |at| at + 2);
+            let error =
+                Diagnostic::error(Span::new(start, self.at), "text in quotes is not part of the language");
             self.findings.push(error);
             return TokenKind::Unknown;
         }
@@ -305,9 +306,13 @@ impl<'a> Lexer<'a> {
             length = rest[..length].find(opening).unwrap_or(length);
         }
         self.at += length.max(1);
+        if self.findings.is_full() {
+            return TokenKind::Unknown;
+        }
         let run = &self.text[start..self.at];
         let noun = if run.chars().nth(1).is_some() { "characters" } else { "character" };
-        let error = Diagnostic::error(Span::new(start, self.at), format!("unknown {noun} {}", spelled_out(run)));
+        let error =
+            Diagnostic::error(Span::new(start, self.at), format!("unknown {noun} {}", spelled_out(run)));
         let help = if run.chars().all(char::is_alphanumeric) {
             Some("names are made of `A-Z a-z 0-9 _ $ # -`; others can be quoted: `{...}`")
         } else {
