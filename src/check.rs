@@ -5,7 +5,7 @@ use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::engines;
 use crate::model::lower::{Replication, lower};
-use crate::model::{Action, Program, Property, Task};
+use crate::model::{Action, Procedure, Program, Property, Task};
 use crate::progress::Progress;
 use crate::resolve::resolve;
 use crate::source::{Source, Span};
@@ -102,9 +102,8 @@ pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagn
         }
     };
     let threads = match options.threads {
-        _ if options.dialect == Dialect::Getafix => None,
-        ThreadLimit::Unbounded => None,
-        ThreadLimit::AtMost(n) => Some(n),
+        ThreadLimit::AtMost(n) if options.dialect != Dialect::Getafix => Some(n),
+        _ => number_of_threads(&program, replication),
     };
     Ok(Prepared { task: Task { program, property, threads }, warnings: findings, notes })
 }
@@ -117,10 +116,21 @@ pub fn check(source: &Source, options: &Options, budget: &Budget, progress: &dyn
         Err(findings) => return Outcome::BadInput(findings),
     };
     let verdict = options.engine.engine().run(&prepared.task, budget, progress);
-    match certify::certify(&prepared.task, verdict) {
+    match certify::certify(&prepared.task, verdict, budget) {
         Ok(certified) => Outcome::Checked { prepared, certified },
         Err(rejection) => Outcome::Rejected { prepared, rejection },
     }
+}
+
+/// The number of threads, if all of them are started once and for all before `main` runs.
+fn number_of_threads(program: &Program, replication: Replication) -> Option<u32> {
+    let starts = |procedure: &Procedure| {
+        procedure.edges.iter().filter(|e| matches!(e.action, Action::Spawn(_) | Action::Fork(_))).count()
+    };
+    let in_start = starts(program.procedure(program.start));
+    let in_all: usize = program.procedures.iter().map(starts).sum();
+    let once = program.is_prologue(program.start) && replication != Replication::Unbounded;
+    (once && in_all == in_start).then_some(in_start as u32 + 1)
 }
 
 /// The labels that stand for an error in programs without assertions.

@@ -9,6 +9,7 @@
 //! proof        a small checker for its proofs, for `--check-proofs`
 //! reference    a truth table, the oracle of the tests
 //! external_sat any program that reads DIMACS
+//! qbf          forall-exists questions: the trait, certificates, the embedded solver
 //! process      child processes, bounded and always reaped, for all external programs
 //! ```
 //!
@@ -44,6 +45,7 @@ pub mod external_sat;
 pub mod interrupt;
 pub mod process;
 pub mod proof;
+pub mod qbf;
 pub mod reference;
 pub mod sat;
 
@@ -51,5 +53,6 @@ pub use crate::cadical::CadicalSolver;
 pub use crate::external_sat::ExternalSat;
 pub use crate::interrupt::Interrupt;
 pub use crate::process::Program;
+pub use crate::qbf::{Embedded, QbfAnswer, QbfSolver, Question};
 pub use crate::reference::Reference;
 pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};

@@ -57,6 +57,7 @@
 //! touch a variable of the page.
 
 mod flow;
+mod order;
 mod page;
 
 use flow::{Flow, Scope};

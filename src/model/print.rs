@@ -46,7 +46,8 @@ impl Program {
     #[must_use]
     pub fn action_text(&self, proc: ProcId, action: &Action) -> String {
         let mut text = String::new();
-        self.write_action(&mut text, proc, action).expect("a string takes all text");
+        // A string takes all text.
+        let _ = self.write_action(&mut text, proc, action);
         text
     }
 
@@ -54,7 +55,8 @@ impl Program {
     #[must_use]
     pub fn expr_text(&self, proc: ProcId, expr: Expr) -> String {
         let mut text = String::new();
-        self.write_expr(&mut text, proc, expr).expect("a string takes all text");
+        // A string takes all text.
+        let _ = self.write_expr(&mut text, proc, expr);
         text
     }
 
@@ -97,7 +99,7 @@ impl Program {
                     let Target { var, passive } = *target;
                     self.place(proc, Place { var, primed: false, passive })
                 });
-                self.write_targets(out, targets)?;
+                write_targets(out, targets)?;
                 for (i, &(_, value)) in assign.pairs.iter().enumerate() {
                     self.write_after(out, if i == 0 { "" } else { ", " }, proc, value)?;
                 }
@@ -115,7 +117,7 @@ impl Program {
                     None => "_".to_owned(),
                     Some(var) => self.variable(proc, var).name.clone(),
                 });
-                self.write_targets(out, targets)?;
+                write_targets(out, targets)?;
                 self.write_call(out, proc, call)
             }
             Action::Spawn(call) => {
@@ -127,11 +129,6 @@ impl Program {
             Action::AtomicBegin => write!(out, "atomic_begin"),
             Action::AtomicEnd => write!(out, "atomic_end"),
         }
-    }
-
-    fn write_targets(&self, out: &mut dyn Write, targets: impl Iterator<Item = String>) -> fmt::Result {
-        let targets: Vec<String> = targets.collect();
-        if targets.is_empty() { Ok(()) } else { write!(out, "{} := ", targets.join(", ")) }
     }
 
     fn write_call(&self, out: &mut dyn Write, proc: ProcId, call: &Call) -> fmt::Result {
@@ -215,6 +212,11 @@ impl Program {
     }
 }
 
+fn write_targets(out: &mut dyn Write, targets: impl Iterator<Item = String>) -> fmt::Result {
+    let targets: Vec<String> = targets.collect();
+    if targets.is_empty() { Ok(()) } else { write!(out, "{} := ", targets.join(", ")) }
+}
+
 fn arity(op: Op) -> usize {
     match op {
         Op::Const(_) | Op::Choice | Op::Read(_) => 0,
@@ -236,7 +238,9 @@ mod tests {
 
     fn code(exprs: &mut ExprPool, ops: &[Op]) -> Expr {
         let start = exprs.begin();
-        ops.iter().for_each(|&op| exprs.push(op));
+        for &op in ops {
+            exprs.push(op);
+        }
         exprs.finish(start)
     }
 
@@ -281,23 +285,23 @@ mod tests {
 
     #[test]
     fn a_program_prints_as_its_graphs() {
-        let mut e = ExprPool::default();
+        let mut exprs = ExprPool::default();
         let (g, h) = (read(Var::Global(0)), read(Var::Global(1)));
         let (p, x) = (read(Var::Local(0)), read(Var::Local(1)));
         let new_x = Op::Read(Place { var: Var::Local(1), primed: true, passive: false });
         let other_x = Op::Read(Place { var: Var::Local(1), primed: false, passive: true });
         let own = |var| Target { var, passive: false };
-        let ite = code(&mut e, &[g, h, Op::Not, p, x, Op::Xor, Op::Ite]);
-        let both = code(&mut e, &[g, h, Op::And, x, Op::Or]);
+        let ite = code(&mut exprs, &[g, h, Op::Not, p, x, Op::Xor, Op::Ite]);
+        let both = code(&mut exprs, &[g, h, Op::And, x, Op::Or]);
         let assign = Assign {
             pairs: vec![
-                (own(Var::Local(1)), e.single(Op::Choice)),
-                (Target { var: Var::Local(1), passive: true }, code(&mut e, &[other_x, g, Op::And])),
+                (own(Var::Local(1)), exprs.single(Op::Choice)),
+                (Target { var: Var::Local(1), passive: true }, code(&mut exprs, &[other_x, g, Op::And])),
             ],
-            constrain: Some(code(&mut e, &[new_x, x, Op::Xor])),
+            constrain: Some(code(&mut exprs, &[new_x, x, Op::Xor])),
         };
         let call = |targets, arg| Box::new(Call { callee: ProcId::from_index(0), args: vec![arg], targets });
-        let arg = e.single(Op::Const(true));
+        let arg = exprs.single(Op::Const(true));
         let steps = vec![
             (Action::Assume(ite), Some(true)),
             (Action::Assert(both), Some(false)),
@@ -311,7 +315,7 @@ mod tests {
             (Action::AtomicEnd, None),
             (Action::EndThread, None),
         ];
-        let mut program = program(e, steps);
+        let mut program = program(exprs, steps);
         program.procedures[0].enforce = Some(both);
         insta::assert_snapshot!(program, @r"
         decl g, h;

@@ -2,7 +2,8 @@
 
 /// The candidate nearest to `name`, if it is near enough to be a slip.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a String>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    // Between names of one or two letters, everything is a slip of everything.
+    let limit = name.chars().count().div_ceil(3).saturating_sub(usize::from(name.chars().count() < 3));
     candidates
         // Comparing everything with everything is for human-sized files.
         .take(1000)

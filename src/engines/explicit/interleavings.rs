@@ -29,7 +29,7 @@ use crate::progress::Progress;
 const MAX_STACK: usize = 64;
 
 /// States after which rounds without a bound give up, so that they end without a time limit.
-const MAX_STATES_UNBOUNDED: usize = 2_000_000;
+const MAX_STATES_UNBOUNDED: usize = 300_000;
 
 /// How a state was first reached.
 #[derive(Clone, Copy, Debug)]

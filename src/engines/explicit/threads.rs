@@ -27,11 +27,17 @@ pub(super) struct System<'a> {
     pub at_bound: AtBound,
 }
 
-/// An open variable that a step depends on.
+/// An open variable that a step depends on. Small, because evaluation moves it about.
 #[derive(Clone, Copy, Debug)]
 enum Open {
-    Global(u32),
-    Local { thread: usize, frame: usize, var: u32 },
+    Global(u8),
+    Local { thread: u32, frame: u16, var: u8 },
+}
+
+impl Open {
+    fn local(thread: usize, frame: usize, var: u32) -> Self {
+        Self::Local { thread: thread as u32, frame: frame as u16, var: var as u8 }
+    }
 }
 
 /// A step with the states around it. Threads keep their positions, except that the moving thread
@@ -56,10 +62,10 @@ pub(super) struct Steps {
 fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
     let mut state = state.clone();
     match open {
-        Open::Global(var) => state.globals = state.globals.with(var, value),
+        Open::Global(var) => state.globals = state.globals.with(u32::from(var), value),
         Open::Local { thread, frame, var } => {
-            let locals = &mut state.threads[thread][frame].locals;
-            *locals = locals.with(var, value);
+            let locals = &mut state.threads[thread as usize][frame as usize].locals;
+            *locals = locals.with(u32::from(var), value);
         }
     }
     state
@@ -72,10 +78,10 @@ fn both_ways(state: &SystemState, open: Open) -> [SystemState; 2] {
 /// The value of a variable of a frame.
 fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, Open> {
     match var {
-        Var::Global(var) => state.globals.get(var).ok_or(Open::Global(var)),
+        Var::Global(var) => state.globals.get(var).ok_or(Open::Global(var as u8)),
         Var::Local(var) => {
             let locals = state.threads[thread][frame].locals;
-            locals.get(var).ok_or(Open::Local { thread, frame, var })
+            locals.get(var).ok_or(Open::local(thread, frame, var))
         }
     }
 }
@@ -135,7 +141,7 @@ impl System<'_> {
     fn flag_is_known(&self, state: &SystemState) -> Result<bool, Open> {
         match self.task.program.atomic_flag {
             None => Ok(true),
-            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(Open::Global(flag)),
+            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(Open::Global(flag as u8)),
         }
     }
 
@@ -349,7 +355,7 @@ impl System<'_> {
         let ThreadFrame { procedure, locals, .. } = before.threads[thread][frame];
         let live = self.scopes.of(procedure).live_locals(at);
         match bits(live & !locals.known()).next() {
-            Some(var) => Err(Open::Local { thread, frame, var }),
+            Some(var) => Err(Open::local(thread, frame, var)),
             None => Ok(locals),
         }
     }

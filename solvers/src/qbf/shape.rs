@@ -1,0 +1,129 @@
+//! The matrix as a circuit: gates with if-then-else recognised, who depends on what, who feeds whom.
+//!
+//! Variables are numbered: the universal ones are `x0 .. x(u-1)`, the existential ones follow.
+
+use cusp_encodings::term::Node;
+use cusp_encodings::{Term, TermArena};
+
+/// What a node is, without the complement bit of the edge to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// The constant.
+    True,
+    /// A variable, by number.
+    Var(usize),
+    /// A conjunction that is no if-then-else.
+    And(Term, Term),
+    /// An exclusive disjunction.
+    Xor(Term, Term),
+    /// Condition, then, else.
+    Ite(Term, Term, Term),
+}
+
+impl Shape {
+    /// The shape of the node under `term`.
+    pub(crate) fn of(arena: &TermArena, term: Term) -> Shape {
+        match arena.node(term) {
+            Node::True => Shape::True,
+            Node::Var(var) => Shape::Var(var.index()),
+            Node::Xor(a, b) => Shape::Xor(a, b),
+            Node::And(a, b) => match arena.as_ite(term.uncomplemented()) {
+                Some((condition, then, otherwise)) => Shape::Ite(condition, then, otherwise),
+                None => Shape::And(a, b),
+            },
+        }
+    }
+
+    /// The inputs of the gate.
+    pub(crate) fn inputs(self) -> impl Iterator<Item = Term> {
+        let inputs = match self {
+            Shape::True | Shape::Var(_) => [None, None, None],
+            Shape::And(a, b) | Shape::Xor(a, b) => [Some(a), Some(b), None],
+            Shape::Ite(condition, then, otherwise) => [Some(condition), Some(then), Some(otherwise)],
+        };
+        inputs.into_iter().flatten()
+    }
+}
+
+/// The gates of one matrix.
+#[derive(Debug)]
+pub(crate) struct Circuit {
+    /// What the circuit computes.
+    pub(crate) matrix: Term,
+    /// How many variables are universal.
+    pub(crate) universal: usize,
+    /// How many variables are existential.
+    pub(crate) existential: usize,
+    /// The gates, uncomplemented, children first.
+    pub(crate) gates: Vec<Term>,
+    shapes: Vec<Shape>,
+    is_open: Vec<bool>,
+    parents: Vec<Vec<Term>>,
+}
+
+impl Circuit {
+    /// Looks at the cone of `matrix`.
+    pub(crate) fn new(arena: &TermArena, matrix: Term, universal: usize, existential: usize) -> Circuit {
+        let size = matrix.index() + 1;
+        let mut circuit = Circuit {
+            matrix,
+            universal,
+            existential,
+            gates: Vec::new(),
+            shapes: vec![Shape::True; size],
+            is_open: vec![false; size],
+            parents: vec![Vec::new(); size],
+        };
+        let mut is_known = vec![false; size];
+        let mut stack = vec![matrix];
+        while let Some(term) = stack.pop() {
+            if !std::mem::replace(&mut is_known[term.index()], true) {
+                let shape = Shape::of(arena, term);
+                circuit.shapes[term.index()] = shape;
+                circuit.gates.push(term.uncomplemented());
+                for input in shape.inputs() {
+                    circuit.parents[input.index()].push(term.uncomplemented());
+                    stack.push(input);
+                }
+            }
+        }
+        circuit.gates.sort_unstable();
+        for &gate in &circuit.gates {
+            circuit.is_open[gate.index()] = match circuit.shapes[gate.index()] {
+                Shape::Var(number) => number >= universal,
+                shape => shape.inputs().any(|input| circuit.is_open[input.index()]),
+            };
+        }
+        circuit
+    }
+
+    /// The shape of a gate of the circuit.
+    pub(crate) fn shape(&self, term: Term) -> Shape {
+        self.shapes[term.index()]
+    }
+
+    /// Whether a gate depends on an existential variable.
+    pub(crate) fn is_open(&self, term: Term) -> bool {
+        self.is_open[term.index()]
+    }
+
+    /// The gates that a gate feeds.
+    pub(crate) fn parents(&self, term: Term) -> &[Term] {
+        &self.parents[term.index()]
+    }
+
+    /// Terms without existential variables that every counterexample makes true: where one of them is false,
+    /// the matrix is true whatever the existential variables are.
+    pub(crate) fn premises(&self, arena: &TermArena) -> Vec<Term> {
+        let mut premises = Vec::new();
+        let mut stack = vec![!self.matrix];
+        while let Some(term) = stack.pop() {
+            if !self.is_open(term) {
+                premises.push(term);
+            } else if let (false, Node::And(a, b)) = (term.is_complemented(), arena.node(term)) {
+                stack.extend([b, a].into_iter().filter(|child| child.index() < self.shapes.len()));
+            }
+        }
+        premises
+    }
+}

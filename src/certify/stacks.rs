@@ -1,0 +1,76 @@
+//! Control of threads: what replay and proofs have in common.
+
+use super::{Stop, reject};
+use crate::model::{Action, Call, Edge, Node, ProcId, Procedure, Program};
+
+/// The call that a frame is in, if it is in one: the only edge that leaves its node.
+pub(super) fn pending_call(procedure: &Procedure, node: Node) -> Option<(&Call, &Edge)> {
+    let mut edges = procedure.edges_from(node);
+    match (edges.next(), edges.next()) {
+        (Some((_, edge)), None) => match &edge.action {
+            Action::Call(call) => Some((call, edge)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Checks the control of a stack: that its nodes exist, that every frame but the topmost waits for
+/// the one above it, and that the thread has not ended.
+pub(super) fn check_stack(program: &Program, stack: &[(ProcId, Node)]) -> Result<(), Stop> {
+    let Some(&(_, top)) = stack.last() else { return reject("its stack is empty") };
+    for (id, node) in stack {
+        match program.procedures.get(id.index()) {
+            None => return reject(format!("there is no procedure {id}")),
+            Some(procedure) if node.index() >= procedure.nodes as usize => {
+                return reject(format!("`{}` has no node {node}", procedure.name));
+            }
+            Some(_) => {}
+        }
+    }
+    for pair in stack.windows(2) {
+        let (id, node) = pair[0];
+        let procedure = program.procedure(id);
+        if pending_call(procedure, node).is_none_or(|(call, _)| call.callee != pair[1].0) {
+            let name = &procedure.name;
+            return reject(format!("at {node}, `{name}` does not wait for the frame above it"));
+        }
+    }
+    if stack.len() == 1 && top == Procedure::EXIT {
+        return reject("it is at the exit of its only frame, so it has ended");
+    }
+    Ok(())
+}
+
+/// Whether a thread that made a step and lives holds the system after it. `action` is `None` for a
+/// return, `held` is whether it held the system before, `flag` is the Getafix global before and
+/// after. The rule is stated in the documentation of [`crate::certify`].
+pub(super) fn holds_after(action: Option<&Action>, held: bool, flag: Option<(bool, bool)>) -> bool {
+    match (action, flag) {
+        (Some(Action::AtomicBegin), _) | (_, Some((_, true))) => true,
+        (Some(Action::AtomicEnd), _) | (_, Some((true, false))) => false,
+        (_, None | Some((false, false))) => held,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_follows_the_rule() {
+        let actions = [Some(Action::AtomicBegin), Some(Action::AtomicEnd), Some(Action::Skip), None];
+        for action in &actions {
+            let begins = matches!(action, Some(Action::AtomicBegin));
+            let ends = matches!(action, Some(Action::AtomicEnd));
+            for held in [false, true] {
+                let without = holds_after(action.as_ref(), held, None);
+                assert_eq!(without, begins || held && !ends);
+                for (before, after) in [(false, false), (false, true), (true, false), (true, true)] {
+                    let with = holds_after(action.as_ref(), held, Some((before, after)));
+                    assert_eq!(with, after || begins || held && !before && !ends);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! All options, and how they become the [`crate::check::Options`] of a run.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+use crate::budget::Limits;
+use crate::check::{Options, ThreadLimit};
+use crate::engines::EngineName;
+use crate::report::Detail;
+use crate::syntax::ast;
+
+/// The tool.
+#[derive(Debug, Parser)]
+#[command(version, about, long_about = None, after_help = HELP, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Check that no assertion can fail, or that a label cannot be reached
+    Check(CheckArgs),
+    /// Lay out programs
+    Fmt(FmtArgs),
+}
+
+const HELP: &str = "\
+Examples:
+  cusp check lock.bp                    can an assertion fail?
+  cusp check --label ERROR driver.bp    can this label be reached?
+  cusp check --threads 3 server.bp      with at most three threads at once
+  cusp fmt --write *.bp                 lay out programs in place
+
+Exit codes:
+  0    safe: what was asked holds
+  10   unsafe: a run that violates it was found
+  5    unknown: no answer within the limits
+  1    bad input: a file cannot be used
+  2    usage: the command line makes no sense
+  6    internal error: a bug in Cusp, such as evidence that was rejected
+  130  interrupted
+Of several files, the worst decides, in the order 6, 1, 10, 5, 0.";
+
+const CHECK_HELP: &str = "\
+Examples:
+  cusp check lock.bp                       can an assertion fail?
+  cusp check --label ERROR driver.bp       can this label be reached?
+  cusp check --threads 3 server.bp         with at most three threads at once
+  cusp check --replicate mutex.bp          main is run by any number of threads
+  cusp check --timeout 60 --memory 4G *.bp one line for each file, and a summary
+  generate | cusp check --json -           read standard input, write JSON
+
+Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error, 130 interrupted.
+Of several files, the worst decides, in the order 6, 1, 10, 5, 0.
+
+Ctrl-C ends a run with the best partial answer; pressed again, it ends the run at once.";
+
+/// Options of `cusp check`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = CHECK_HELP)]
+pub struct CheckArgs {
+    /// Programs to check; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Decision procedure
+    #[arg(long, value_enum, default_value_t = Engine::Auto)]
+    pub engine: Engine,
+
+    /// Check that this label is not reached, instead of the assertions
+    #[arg(long, value_name = "L")]
+    pub label: Option<String>,
+
+    /// The most threads that live at once: a number, or `unbounded`
+    #[arg(long, value_name = "N|unbounded", default_value = "unbounded", value_parser = thread_limit)]
+    pub threads: ThreadLimit,
+
+    /// Run `main` in as many threads as there may be
+    #[arg(long)]
+    pub replicate: bool,
+
+    /// How to read the programs
+    #[arg(long, value_enum, default_value_t = Dialect::Boom)]
+    pub dialect: Dialect,
+
+    /// Give up after this time; fractions are fine, and every file has its own time
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+
+    /// Give up above this much memory; `512`, `512M` and `0.5G` are the same
+    #[arg(long, value_name = "MB", value_parser = megabytes)]
+    pub memory: Option<u64>,
+
+    /// Write one JSON object for each file, each on a line of its own
+    #[arg(long)]
+    pub json: bool,
+
+    /// Print the verdict only: no trace, no warnings, no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+
+    /// How much of a run that violates the property is shown [default: short; several files: only
+    /// the verdict]
+    #[arg(long, value_enum)]
+    pub trace: Option<Trace>,
+}
+
+/// Options of `cusp fmt`.
+#[derive(Debug, ClapArgs)]
+pub struct FmtArgs {
+    /// Programs to lay out; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// Name the files that would change, and exit with 1 if there are any
+    #[arg(long, conflicts_with = "write")]
+    pub check: bool,
+
+    /// Change the files in place
+    #[arg(long)]
+    pub write: bool,
+
+    /// How to read the programs
+    #[arg(long, value_enum, default_value_t = Dialect::Boom)]
+    pub dialect: Dialect,
+}
+
+/// Engines by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Engine {
+    /// Whatever fits the program
+    Auto,
+    /// Explicit states: slow and obviously right
+    Explicit,
+}
+
+/// Dialects by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Dialect {
+    /// `=` and `!=` bind tighter than `&`
+    Boom,
+    /// `=`, `!=` and `=>` bind loosest (SATABS, Boppo)
+    Boppo,
+    /// Like boom; `?` is a choice, threads are procedures named `thread*`
+    Getafix,
+}
+
+/// How much of a trace is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Trace {
+    /// Every step
+    Full,
+    /// Without steps that only move control
+    Short,
+    /// The violated statement only
+    None,
+}
+
+impl CheckArgs {
+    /// What is asked of every file.
+    #[must_use]
+    pub fn options(&self) -> Options {
+        Options {
+            dialect: self.dialect.into(),
+            label: self.label.clone(),
+            threads: self.threads,
+            replicate: self.replicate,
+            engine: match self.engine {
+                Engine::Auto => EngineName::Auto,
+                Engine::Explicit => EngineName::Explicit,
+            },
+        }
+    }
+
+    /// What every file may cost.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits { time: self.timeout, memory: self.memory }
+    }
+}
+
+impl From<Dialect> for ast::Dialect {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::Boom => Self::Boom,
+            Dialect::Boppo => Self::Boppo,
+            Dialect::Getafix => Self::Getafix,
+        }
+    }
+}
+
+impl From<Trace> for Detail {
+    fn from(trace: Trace) -> Self {
+        match trace {
+            Trace::Full => Self::Full,
+            Trace::Short => Self::Short,
+            Trace::None => Self::None,
+        }
+    }
+}
+
+fn thread_limit(text: &str) -> Result<ThreadLimit, String> {
+    if text == "unbounded" {
+        return Ok(ThreadLimit::Unbounded);
+    }
+    match text.parse() {
+        Ok(n) if n >= 1 => Ok(ThreadLimit::AtMost(n)),
+        _ => Err("a number from 1 on, or `unbounded`".to_owned()),
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.filter(|time| !time.is_zero()).ok_or_else(|| "a positive number of seconds".to_owned())
+}
+
+/// Bytes.
+fn megabytes(text: &str) -> Result<u64, String> {
+    let wrong = || "a positive number of megabytes, such as `512`, `512M` or `2G`".to_owned();
+    let number = text.trim_end_matches(['b', 'B']);
+    let (number, unit) = match number.strip_suffix(['g', 'G']) {
+        Some(number) => (number, 1_u64 << 30),
+        None => (number.strip_suffix(['m', 'M']).unwrap_or(number), 1 << 20),
+    };
+    let amount: f64 = number.trim().parse().map_err(|_| wrong())?;
+    #[expect(clippy::cast_precision_loss, reason = "units are powers of two")]
+    let bytes = amount * unit as f64;
+    // Neither zero nor more than there is on any machine.
+    if (1.0..=2_f64.powi(60)).contains(&bytes) {
+        #[expect(clippy::cast_sign_loss, reason = "the range was just checked")]
+        return Ok(bytes as u64);
+    }
+    Err(wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_are_consistent() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn thread_limits_are_positive_or_unbounded() {
+        assert_eq!(thread_limit("3"), Ok(ThreadLimit::AtMost(3)));
+        assert_eq!(thread_limit("unbounded"), Ok(ThreadLimit::Unbounded));
+        for wrong in ["0", "-1", "x", "", "4294967296"] {
+            assert!(thread_limit(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn times_may_have_fractions() {
+        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
+        for wrong in ["0", "-1", "x", "", "inf", "nan", "1e300"] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn memory_has_units() {
+        assert_eq!(megabytes("512"), Ok(512 << 20));
+        assert_eq!(megabytes("512M"), Ok(512 << 20));
+        assert_eq!(megabytes("512mb"), Ok(512 << 20));
+        assert_eq!(megabytes("0.5G"), Ok(512 << 20));
+        assert_eq!(megabytes("2GB"), Ok(2 << 30));
+        for wrong in ["0", "-1", "x", "", "G", "1T", "inf", "nan", "1e300"] {
+            assert!(megabytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

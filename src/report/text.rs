@@ -1,0 +1,165 @@
+//! Answers as text.
+
+use std::fmt::Write;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::model::{Property, Task};
+use crate::source::{Source, Span};
+
+use super::calls::{self, Told};
+use super::palette::{Palette, paint};
+use super::threads::{self, most_threads};
+use super::values::Shower;
+use super::violated::Violated;
+use super::words::{counted, one_line};
+use super::{Count, Detail, Subject, View};
+
+/// The whole report, ending in a line break.
+#[must_use]
+pub fn text(subject: &Subject, view: View) -> String {
+    let mut out = verdict_line(subject, view.colour);
+    match subject.certified.verdict() {
+        Verdict::Safe(_) => {}
+        Verdict::Unsafe(trace) => refutation(subject, trace, view, &mut out),
+        Verdict::Unknown(reason) => explanation(subject.task, reason, &mut out),
+    }
+    out
+}
+
+/// The first line of the report.
+#[must_use]
+pub fn verdict_line(subject: &Subject, colour: bool) -> String {
+    let palette = Palette::new(colour);
+    let task = subject.task;
+    let (style, word, sentence) = match subject.certified.verdict() {
+        Verdict::Safe(certificate) => {
+            let proof = proof(certificate);
+            let sentence =
+                format!("{} ({} engine; {proof}, checked)", safe_claim(task, task.threads), subject.engine);
+            (palette.good, "SAFE", sentence)
+        }
+        Verdict::Unsafe(trace) => (palette.bad, "UNSAFE", unsafe_claim(task, trace)),
+        Verdict::Unknown(reason) => (palette.open, "UNKNOWN", reason.to_string()),
+    };
+    let mut out = String::new();
+    paint(&mut out, style, word);
+    let _ = writeln!(out, "  {}: {sentence}", one_line(subject.source.name()));
+    out
+}
+
+/// What was proved, in words.
+fn safe_claim(task: &Task, threads: Option<u32>) -> String {
+    let claim = match &task.property {
+        Property::Assertions => "no assertion can fail".to_owned(),
+        Property::LabelUnreachable(label) => format!("label `{label}` cannot be reached"),
+    };
+    match threads {
+        _ if !task.program.starts_threads => claim,
+        Some(1) => format!("{claim} with one thread at a time"),
+        Some(n) => format!("{claim} with at most {n} threads at once"),
+        None => format!("{claim}, however many threads there are"),
+    }
+}
+
+fn proof(certificate: &Certificate) -> String {
+    match certificate {
+        Certificate::NoViolationInReach => "no statement that could go wrong is in reach".to_owned(),
+        Certificate::PathEdges(edges) => counted(Count::from(edges.len()), "path edge"),
+        Certificate::SystemStates(states) => counted(Count::from(states.len()), "state"),
+    }
+}
+
+fn unsafe_claim(task: &Task, trace: &Trace) -> String {
+    let claim = match &task.property {
+        Property::Assertions => "an assertion can fail".to_owned(),
+        Property::LabelUnreachable(label) => format!("label `{label}` can be reached"),
+    };
+    match trace {
+        Trace::Interleaved(interleaving) => match most_threads(interleaving) {
+            1 => format!("{claim} with one thread"),
+            n => format!("{claim} with {n} threads at once"),
+        },
+        Trace::Sequential(_) => claim,
+    }
+}
+
+/// Why there is no answer, what is known all the same, and what to do.
+fn explanation(task: &Task, reason: &Reason, out: &mut String) {
+    if let Some(known) = established(task, reason) {
+        let _ = writeln!(out, "  established: {known}");
+    }
+    for advice in advice(task, reason) {
+        let _ = writeln!(out, "  help: {advice}");
+    }
+}
+
+/// What the user can do about it.
+#[must_use]
+pub fn advice(task: &Task, reason: &Reason) -> Vec<&'static str> {
+    let mut advice: Vec<&str> = reason.advice().into_iter().collect();
+    // A run that would never end by itself needs more than time.
+    let endless = task.program.starts_threads && task.threads.is_none();
+    if endless && matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::Interrupted) {
+        advice.push("bound the number of threads that live at once with `--threads N`");
+    }
+    advice
+}
+
+/// What a run without an answer did show.
+#[must_use]
+pub fn established(task: &Task, reason: &Reason) -> Option<String> {
+    match reason {
+        Reason::UnboundedThreads { explored } if *explored > 0 => Some(safe_claim(task, Some(*explored))),
+        _ => None,
+    }
+}
+
+/// The violated statement and the trace.
+fn refutation(subject: &Subject, trace: &Trace, view: View, out: &mut String) {
+    let violated = Violated::find(subject.task, trace);
+    snippet(subject.source, violated.span, violated.remark(), view.colour, out);
+    if view.detail == Detail::None {
+        return;
+    }
+    let shower = Shower::new(&subject.task.program, trace);
+    let told = match trace {
+        Trace::Sequential(tree) => calls::tell(subject, tree, &shower, &violated, view.detail),
+        Trace::Interleaved(steps) => threads::tell(subject, steps, &shower, &violated, view.detail),
+    };
+    let _ = writeln!(out, "{}:", heading(&told, view.detail));
+    told.lines.render(view.width, Palette::new(view.colour), out);
+}
+
+/// How long the run is, and how much of it is shown.
+fn heading(told: &Told, detail: Detail) -> String {
+    let shown = told.lines.shown_steps();
+    let steps = counted(told.steps, "step");
+    if shown == told.steps {
+        return format!("the run, {steps}");
+    }
+    let more = match (detail, told.folded) {
+        (Detail::Full, _) => " (repeated calls are folded)",
+        (_, true) => " (`--trace full` shows more)",
+        (_, false) => " (`--trace full` shows all)",
+    };
+    format!("the run, {steps} in all, {shown} shown{more}")
+}
+
+/// A stretch of the program with a remark under it.
+fn snippet(source: &Source, span: Span, remark: &str, colour: bool, out: &mut String) {
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    let first_line = source.position(span.start).line;
+    let last_line = source.position(span.end.saturating_sub(1).max(span.start)).line;
+    let start = source.line_start(first_line);
+    let end = source.line_start(last_line) + source.line(last_line).len();
+    let within = |offset: u32| (offset as usize).clamp(start, end) - start;
+    let mark = AnnotationKind::Primary.span(within(span.start)..within(span.end)).label(remark);
+    let part = Snippet::source(&source.text()[start..end])
+        .path(one_line(source.name()))
+        .line_start(first_line)
+        .annotation(mark);
+    out.push_str(&renderer.render(&[Group::with_level(Level::ERROR).element(part)]));
+    out.push('\n');
+}

@@ -1,0 +1,219 @@
+//! Concurrent traces: an interleaving as lines.
+
+use crate::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadStep};
+use crate::model::{Action, EdgeId, ProcId, Procedure};
+use crate::source::Position;
+
+use super::calls::{Told, back_in, enter_line, inner_depth, is_plain, violation_line};
+use super::line::{Kind, Line, Lines};
+use super::values::Shower;
+use super::violated::Violated;
+use super::words::{Described, describe, is_added, place, statement_at};
+use super::{Count, Detail, Subject};
+
+/// The lines of an interleaving.
+#[must_use]
+pub fn tell(
+    subject: &Subject,
+    interleaving: &Interleaving,
+    shower: &Shower,
+    violated: &Violated,
+    detail: Detail,
+) -> Told {
+    let mut walk = Walk { subject, shower, detail, calls: Vec::new(), lines: Lines::new(detail.window()) };
+    let mut before = &interleaving.initial;
+    for thread in &before.threads {
+        let frame = &thread.frames[0];
+        let values = shower.initial(frame.procedure, Some(&before.globals), &frame.locals);
+        walk.lines.push(enter_line(subject, frame.procedure, Some(thread.id), 0, values));
+    }
+    for step in &interleaving.steps {
+        walk.step(before, step);
+        before = &step.after;
+    }
+    let depth = thread(before, interleaving.thread).map_or(0, |thread| walk.depth(&thread.frames));
+    walk.lines.push(violation_line(subject, shower, violated, depth));
+    Told { lines: walk.lines, steps: Count::from(interleaving.steps.len()), folded: false }
+}
+
+/// The most threads that live at once.
+#[must_use]
+pub fn most_threads(interleaving: &Interleaving) -> usize {
+    let later = interleaving.steps.iter().map(|step| step.after.threads.len());
+    later.max().unwrap_or(0).max(interleaving.initial.threads.len())
+}
+
+/// A living thread by its number.
+#[must_use]
+pub fn thread(system: &System, id: u32) -> Option<&Thread> {
+    system.threads.iter().find(|thread| thread.id == id)
+}
+
+/// Who was born and who died in a step.
+pub struct Changes<'a> {
+    /// New threads.
+    pub started: Vec<&'a Thread>,
+    /// Numbers of threads that are gone.
+    pub ended: Vec<u32>,
+}
+
+impl<'a> Changes<'a> {
+    /// Compares two states.
+    #[must_use]
+    pub fn between(before: &'a System, after: &'a System) -> Self {
+        let is_new = |t: &&Thread| thread(before, t.id).is_none();
+        let is_gone = |t: &&Thread| thread(after, t.id).is_none();
+        Self {
+            started: after.threads.iter().filter(is_new).collect(),
+            ended: before.threads.iter().filter(is_gone).map(|t| t.id).collect(),
+        }
+    }
+}
+
+struct Walk<'a> {
+    subject: &'a Subject<'a>,
+    shower: &'a Shower<'a>,
+    detail: Detail,
+    /// The places of the calls that every thread is in, by thread number.
+    calls: Vec<Vec<Option<Position>>>,
+    lines: Lines,
+}
+
+impl Walk<'_> {
+    fn step(&mut self, before: &System, step: &ThreadStep) {
+        let Some(old) = thread(before, step.thread) else { return };
+        let frame = old.frames.last().expect("a thread has a frame");
+        let new = thread(&step.after, step.thread);
+        let changes = Changes::between(before, &step.after);
+        let mut values = Vec::new();
+        let globals = [&before.globals, &step.after.globals];
+        let (described, plain) = match step.action {
+            Move::Edge(edge) => {
+                self.shower.globals(frame.procedure, globals[0], globals[1], &mut values);
+                if let Some(same) = new.and_then(|new| new.frames.get(old.frames.len() - 1)) {
+                    self.shower.locals(frame.procedure, &frame.locals, &same.locals, &mut values);
+                    self.shower.returned(frame.procedure, edge, &same.locals, &mut values);
+                }
+                self.edge(step.thread, frame, edge, &changes)
+            }
+            Move::Return => {
+                let procedure = caller(old).map_or(frame.procedure, |caller| caller.procedure);
+                self.shower.globals(procedure, globals[0], globals[1], &mut values);
+                if let (Some(caller), Some(new)) = (caller(old), new.and_then(|new| new.frames.last())) {
+                    self.shower.locals(caller.procedure, &caller.locals, &new.locals, &mut values);
+                }
+                (self.back(step.thread, old, &changes), true)
+            }
+        };
+        self.others(before, step, &mut values);
+        let eventful = !values.is_empty() || !changes.started.is_empty() || !changes.ended.is_empty();
+        if self.detail == Detail::Full || eventful || !plain {
+            let Described { at, text, note } = described;
+            let depth = new.map_or(0, |new| self.depth(&new.frames).min(self.depth(&old.frames)));
+            let (kind, thread) = (Kind::Step, Some(step.thread));
+            self.lines.push(Line { kind, thread, at, depth, text, note, values });
+        }
+        self.entered(old, new);
+        for &thread in &changes.started {
+            self.started(thread);
+        }
+    }
+
+    /// A step along an edge in words, and whether it only moves control.
+    fn edge(&mut self, id: u32, frame: &Frame, edge: EdgeId, changes: &Changes) -> (Described, bool) {
+        let program = &self.subject.task.program;
+        let procedure = program.procedure(frame.procedure);
+        let mut described = describe(self.subject.source, program, frame.procedure, procedure.edge(edge));
+        let mut notes = thread_notes(changes);
+        match &procedure.edge(edge).action {
+            Action::Call(_) => {
+                let at = place(self.subject.source, procedure.edge(edge).span);
+                self.calls_of(id).push(at.filter(|_| !is_added(procedure)));
+            }
+            Action::Spawn(_) | Action::Fork(_) if changes.started.is_empty() => {
+                notes.push("no thread starts: the limit is reached".to_owned());
+            }
+            _ => {}
+        }
+        if !notes.is_empty() {
+            described.note = notes.join(", ");
+        }
+        (described, is_plain(self.subject, frame.procedure, edge))
+    }
+
+    /// A return in words.
+    fn back(&mut self, id: u32, old: &Thread, changes: &Changes) -> Described {
+        let at = self.calls_of(id).pop().flatten();
+        let note = thread_notes(changes).join(", ");
+        let described = match caller(old) {
+            Some(caller) => back_in(self.subject, caller.procedure, at),
+            None => Described { at, text: format!("leave {}", self.name(old)), note: String::new() },
+        };
+        Described { note, ..described }
+    }
+
+    fn name(&self, thread: &Thread) -> &str {
+        let frame = thread.frames.last().expect("a thread has a frame");
+        let procedure = self.subject.task.program.procedure(frame.procedure);
+        if is_added(procedure) { "start" } else { &procedure.name }
+    }
+
+    /// A frame that the step opened.
+    fn entered(&mut self, old: &Thread, new: Option<&Thread>) {
+        let Some(new) = new.filter(|new| new.frames.len() > old.frames.len()) else { return };
+        let frame = new.frames.last().expect("a thread has a frame");
+        let values = self.shower.initial(frame.procedure, None, &frame.locals);
+        let depth = self.depth(&new.frames);
+        self.lines.push(enter_line(self.subject, frame.procedure, Some(new.id), depth, values));
+    }
+
+    /// The first line of a new thread.
+    fn started(&mut self, thread: &Thread) {
+        let frame = thread.frames.last().expect("a thread has a frame");
+        let values = self.shower.initial(frame.procedure, None, &frame.locals);
+        let depth = self.depth(&thread.frames);
+        let mut line = enter_line(self.subject, frame.procedure, Some(thread.id), depth, values);
+        if frame.node != Procedure::ENTRY {
+            let procedure = self.subject.task.program.procedure(frame.procedure);
+            line.at = place(self.subject.source, statement_at(procedure, frame.node));
+            line.text = format!("begin in {}", procedure.name);
+        }
+        self.lines.push(line);
+    }
+
+    /// What a step changes in other threads, by assignments to `x$`.
+    fn others(&self, before: &System, step: &ThreadStep, values: &mut Vec<String>) {
+        for other in before.threads.iter().filter(|other| other.id != step.thread) {
+            let Some(after) = thread(&step.after, other.id) else { continue };
+            let mut changed = Vec::new();
+            for (old, new) in other.frames.iter().zip(&after.frames) {
+                self.shower.locals(old.procedure, &old.locals, &new.locals, &mut changed);
+            }
+            values.extend(changed.iter().map(|value| format!("[{}].{value}", other.id)));
+        }
+    }
+
+    fn calls_of(&mut self, thread: u32) -> &mut Vec<Option<Position>> {
+        let index = thread as usize;
+        if self.calls.len() <= index {
+            self.calls.resize_with(index + 1, Vec::new);
+        }
+        &mut self.calls[index]
+    }
+
+    fn depth(&self, frames: &[Frame]) -> usize {
+        let callers: &[Frame] = frames.split_last().map_or(&[], |(_, callers)| callers);
+        let procedures = callers.iter().map(|frame| frame.procedure);
+        procedures.fold(0, |depth: usize, procedure: ProcId| inner_depth(self.subject, procedure, depth))
+    }
+}
+
+fn caller(thread: &Thread) -> Option<&Frame> {
+    thread.frames.len().checked_sub(2).map(|i| &thread.frames[i])
+}
+
+fn thread_notes(changes: &Changes) -> Vec<String> {
+    let started = changes.started.iter().map(|thread| format!("thread {} starts", thread.id));
+    let ended = changes.ended.iter().map(|id| format!("thread {id} ends"));
+    started.chain(ended).collect()
+}

@@ -1,0 +1,122 @@
+//! The checker of evidence: what is right is accepted, what is wrong is not.
+
+#[path = "certify/generate.rs"]
+mod generate;
+#[path = "certify/interleavings.rs"]
+mod interleavings;
+#[path = "certify/oracle.rs"]
+mod oracle;
+#[path = "certify/oracle_threads.rs"]
+mod oracle_threads;
+#[path = "certify/path_edges.rs"]
+mod path_edges;
+#[path = "certify/system_states.rs"]
+mod system_states;
+#[path = "certify/traces.rs"]
+mod traces;
+
+use cusp::budget::Budget;
+use cusp::certify::certify;
+use cusp::evidence::trace::CallTree;
+use cusp::evidence::{Certificate, Reason, Trace, Verdict};
+use cusp::model::{Node, ProcId, Procedure, Property, Task};
+use cusp::syntax::ast::Dialect;
+use generate::{assertions, task};
+
+/// Whether evidence is accepted.
+fn accepted(task: &Task, verdict: Verdict) -> bool {
+    match certify(task, verdict, &Budget::unlimited()) {
+        Ok(certified) => {
+            assert!(!matches!(certified.verdict(), Verdict::Unknown(_)), "there is no limit");
+            true
+        }
+        Err(why) => {
+            assert!(why.0.len() > 15, "no sentence: {why}");
+            false
+        }
+    }
+}
+
+/// Why evidence is rejected.
+fn rejection(task: &Task, verdict: Verdict) -> String {
+    match certify(task, verdict, &Budget::unlimited()) {
+        Ok(certified) => panic!("accepted: {:?}", certified.verdict()),
+        Err(why) => why.0,
+    }
+}
+
+#[test]
+fn control_flow_alone_proves_what_no_path_reaches() {
+    let safe = || Verdict::Safe(Certificate::NoViolationInReach);
+    let reach = |text: &str| accepted(&assertions(text), safe());
+    assert!(reach("decl g; void main() begin skip; end"));
+    assert!(reach("decl g; void main() begin assert(T); assert(g & F | T); end"));
+    assert!(reach("decl g; void main() begin goto L; assert(g); L: skip; end"));
+    assert!(reach("decl g; void main() begin end_thread; assert(g); end"));
+    // Data does not count, and neither does it whether a call returns.
+    assert!(!reach("decl g; void main() begin assume(F); assert(g); end"));
+    assert!(!reach("decl g; void main() begin f(); assert(g); end void f() begin L: goto L; end"));
+    assert!(!reach("decl g; void main() begin f(); end void f() begin assert(g); end"));
+    assert!(!reach("decl g; void main() begin start_thread f(); end void f() begin assert(g); end"));
+    assert!(!reach("decl g; void main() begin start_thread goto L; end_thread; L: assert(g); end"));
+    assert!(!reach("decl g; void main() begin assert(g | !g); end"), "two reads are not compared");
+    let label = |text: &str| {
+        let property = Property::LabelUnreachable("L".to_owned());
+        accepted(&task(text, property, None, Dialect::Boom), safe())
+    };
+    assert!(label("decl g; void main() begin assert(F); goto M; L: skip; M: skip; end"));
+    assert!(!label("decl g; void main() begin goto L, M; L: skip; M: skip; end"));
+}
+
+#[test]
+fn what_is_unknown_stays_unknown() {
+    let task = assertions("decl g; void main() begin assert(g); end");
+    let certified = certify(&task, Verdict::Unknown(Reason::Interrupted), &Budget::unlimited());
+    assert!(matches!(certified.expect("no evidence").verdict(), Verdict::Unknown(Reason::Interrupted)));
+}
+
+#[test]
+fn a_check_that_is_cut_off_certifies_nothing() {
+    let task = assertions("decl g; void main() begin skip; end");
+    let budget = Budget::unlimited();
+    budget.interrupt();
+    let certificates = [
+        Certificate::NoViolationInReach,
+        Certificate::PathEdges(Vec::new()),
+        Certificate::SystemStates(Vec::new()),
+    ];
+    for certificate in certificates {
+        let certified = certify(&task, Verdict::Safe(certificate), &budget).expect("no answer");
+        assert!(matches!(certified.verdict(), Verdict::Unknown(Reason::Interrupted)));
+    }
+}
+
+#[test]
+fn evidence_of_the_wrong_kind_is_rejected() {
+    let threads = assertions("decl g; void main() begin start_thread f(); end void f() begin skip; end");
+    let path_edges = Verdict::Safe(Certificate::PathEdges(Vec::new()));
+    assert!(rejection(&threads, path_edges).contains("starts threads"));
+    let tree = Verdict::Unsafe(Trace::Sequential(CallTree { runs: Vec::new() }));
+    assert!(rejection(&threads, tree).contains("starts threads"));
+}
+
+#[test]
+fn malformed_models_are_rejected() {
+    type Damage = fn(&mut Task);
+    let damages: [(Damage, &str); 8] = [
+        (|task| task.program.start = ProcId::from_index(7), "no start procedure"),
+        (|task| task.program.atomic_flag = Some(3), "the global `atomic`"),
+        (|task| task.program.procedures[0].edges[0].to = Node::from_index(99), "an edge leads to n99"),
+        (|task| task.program.procedures[0].edges[0].from = Node::from_index(2), "starts elsewhere"),
+        (|task| task.program.procedures[0].nodes = 1, "do not match"),
+        (|task| task.program.procedures[0].params = 9, "more parameters"),
+        (|task| task.program.globals.clear(), "variable g0 does not exist"),
+        (|task| task.program.procedures[0].labels.push(("L".to_owned(), Procedure::EXIT)), "label `L`"),
+    ];
+    for (damage, sentence) in damages {
+        let mut task = assertions("decl g; void main() begin g := !g; end");
+        damage(&mut task);
+        let why = rejection(&task, Verdict::Safe(Certificate::NoViolationInReach));
+        assert!(why.starts_with("the model is malformed") && why.contains(sentence), "{why}");
+    }
+}

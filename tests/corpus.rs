@@ -1,0 +1,123 @@
+//! Real programs from other tools and our own, with the verdicts that are expected of them.
+//!
+//! The shared corpus is found by `CUSP_CORPUS`, or beside the project; without it, the test says so
+//! and looks at our own programs only.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cusp::budget::{Budget, Limits};
+use cusp::check::{Outcome, check};
+use cusp::cli::parse_check_options;
+use cusp::evidence::Verdict;
+use cusp::progress::Quiet;
+use cusp::source::Source;
+use support::corpus::{Entry, manifest};
+
+/// Long enough for everything that the explicit engine decides, on a slow machine with debug
+/// assertions; what is not decided by then is unknown, which is allowed but counted.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MEMORY: u64 = 4 << 30;
+
+fn word(entry: &Entry) -> String {
+    let source = match Source::load(&entry.path) {
+        Ok(source) => source,
+        Err(error) => return error.message,
+    };
+    let options = parse_check_options(&entry.options).expect("the manifest's options are ours");
+    let (budget, _watch) = Budget::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY) });
+    match check(&source, &options, &budget, &Quiet) {
+        Outcome::BadInput(_) => "error".to_owned(),
+        Outcome::Rejected { rejection, .. } => format!("rejected: {rejection}"),
+        Outcome::Checked { certified, .. } => match certified.verdict() {
+            Verdict::Safe(_) => "safe".to_owned(),
+            Verdict::Unsafe(_) => "unsafe".to_owned(),
+            Verdict::Unknown(_) => "unknown".to_owned(),
+        },
+    }
+}
+
+#[test]
+fn shared_programs_have_the_recorded_verdicts() {
+    let Some(entries) = manifest("bp") else { return };
+    // Safe for any number of threads: no bounded exploration can show that.
+    let beyond_explicit = [
+        "bp/ijit/ase16.bm.set1/04_PrngSimp-L/satabs.2.bp",
+        "bp/ijit/ase16.bm.set1/09_Stack-L/satabs.3.bp",
+    ];
+    let mut wrong = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.expected != "unknown") {
+        let word = word(entry);
+        let excused = word == "unknown" && beyond_explicit.contains(&entry.name.as_str());
+        if word != entry.expected && !excused {
+            wrong.push(format!("{}: expected {}, got {word}", entry.name, entry.expected));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Programs without a recorded verdict that the explicit engine decides: kept, so that a change of
+/// mind is noticed. Their values were found by it, and agree with the file names that hint at one.
+#[test]
+fn programs_without_a_recorded_verdict_keep_the_one_they_got() {
+    let Some(entries) = manifest("bp") else { return };
+    let known = [
+        ("bp/getafix/regression/example.bp", "unsafe"),
+        ("bp/getafix/regression/fib_3_safe.bp", "safe"),
+        ("bp/getafix/regression/fib_5_unsafe.bp", "unsafe"),
+        ("bp/getafix/regression/testFunctionCall.bp", "unsafe"),
+        ("bp/getafix/regression/testNewformula.bp", "safe"),
+        ("bp/ijit/satabs.2.bp", "safe"),
+        ("bp/ijit/test1.bp", "unsafe"),
+        ("bp/ijit/test4.bp", "safe"),
+        ("bp/ijit/test6.bp", "unsafe"),
+        ("bp/ucob/test7.bp", "unsafe"),
+        ("bp/ucob/test8.bp", "unsafe"),
+        ("bp/ucob/test9.bp", "unsafe"),
+    ];
+    for (name, expected) in known {
+        let entry = entries.iter().find(|entry| entry.name == name).expect("in the manifest");
+        assert_eq!(word(entry), expected, "{name}");
+    }
+}
+
+#[test]
+fn our_own_programs_are_what_their_first_line_says() {
+    let mut files = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"), &mut files);
+    assert!(files.len() >= 10, "tests/corpus has only {} programs", files.len());
+    for path in files {
+        let text = fs::read_to_string(&path).expect("a readable program");
+        let field = |name: &str| {
+            let prefix = format!("// {name}:");
+            text.lines().find_map(|line| line.strip_prefix(&prefix)).map(|rest| rest.trim().to_owned())
+        };
+        let expected = field("expect").unwrap_or_else(|| panic!("{}: no `// expect:`", path.display()));
+        assert!(field("why").is_some(), "{}: no `// why:`", path.display());
+        let entry = Entry {
+            name: path.display().to_string(),
+            path,
+            expected: expected.clone(),
+            options: field("options").unwrap_or_default(),
+        };
+        assert_eq!(word(&entry), expected, "{}", entry.name);
+    }
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    let mut entries: Vec<PathBuf> = fs::read_dir(directory)
+        .unwrap_or_else(|e| panic!("{}: {e}", directory.display()))
+        .map(|entry| entry.expect("a readable directory").path())
+        .collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "bp") {
+            files.push(path);
+        }
+    }
+}

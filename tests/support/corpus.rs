@@ -1,0 +1,50 @@
+//! The shared corpus and its manifest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One line of the manifest.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// As the manifest names it.
+    pub name: String,
+    pub path: PathBuf,
+    /// `safe`, `unsafe`, `unknown`, or for our own programs `error`.
+    pub expected: String,
+    /// Options of `cusp check`.
+    pub options: String,
+}
+
+/// Where the shared corpus is, if it is there.
+pub fn root() -> Option<PathBuf> {
+    let root = std::env::var_os("CUSP_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from);
+    if root.join("manifest.tsv").is_file() {
+        return Some(root);
+    }
+    eprintln!(
+        "NOTE: no shared corpus at {}; its programs are NOT tested (set CUSP_CORPUS to where it is)",
+        root.display()
+    );
+    None
+}
+
+/// All entries of one format, or `None` without a corpus.
+pub fn manifest(format: &str) -> Option<Vec<Entry>> {
+    let root = root()?;
+    let text = fs::read_to_string(root.join("manifest.tsv")).expect("a readable manifest");
+    let entries: Vec<Entry> = text
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .filter(|fields| fields[1] == format)
+        .map(|fields| Entry {
+            name: fields[0].to_owned(),
+            path: root.join(fields[0]),
+            expected: fields[2].to_owned(),
+            options: fields[3].to_owned(),
+        })
+        .collect();
+    assert!(!entries.is_empty(), "the manifest lists no {format} file");
+    Some(entries)
+}

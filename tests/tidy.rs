@@ -1,0 +1,87 @@
+//! Rules of the project that the compiler does not know.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// All Rust sources with their paths relative to the project.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    let mut open: Vec<PathBuf> =
+        ["src", "encodings", "solvers", "tests", "benches"].iter().map(|dir| root.join(dir)).collect();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).expect("a readable directory").map(|e| e.expect("an entry").path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let name = path.strip_prefix(root).expect("inside the project").display().to_string();
+            found.push((name.replace('\\', "/"), fs::read_to_string(&path).expect("UTF-8")));
+        }
+    }
+    found.sort();
+    assert!(found.len() > 20, "the sources were not found");
+    found
+}
+
+fn code_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+#[test]
+fn layers_point_downwards() {
+    let forbidden = [
+        ("encodings/src/", "cusp_solvers"),
+        ("encodings/src/", "cusp::"),
+        ("solvers/src/", "cusp::"),
+        ("src/certify/", "engines::"),
+        ("src/certify/", "model::eval"),
+        ("src/evidence/", "engines::"),
+        ("src/model/", "engines::"),
+        ("src/model/", "evidence::"),
+        ("src/engines/", "syntax::"),
+        ("src/engines/", "report::"),
+        ("src/engines/", "certify::"),
+        ("src/engines/", "cli::"),
+        ("src/syntax/", "model::"),
+    ];
+    for (path, text) in sources() {
+        for (layer, name) in forbidden {
+            let uses = path.starts_with(layer) && code_lines(&text).any(|line| line.contains(name));
+            assert!(!uses, "{path} must not use `{name}`");
+        }
+    }
+}
+
+#[test]
+fn every_engine_names_its_source_its_theorem_and_its_evidence() {
+    let engines = ["src/engines/explicit/path_edges.rs", "src/engines/explicit/interleavings.rs"];
+    let listed: Vec<(String, String)> =
+        sources().into_iter().filter(|(path, _)| engines.contains(&path.as_str())).collect();
+    assert_eq!(listed.len(), engines.len());
+    let alone = |path: &str| {
+        path.strip_prefix("src/engines/").is_some_and(|name| !name.contains('/') && name != "mod.rs")
+    };
+    let all = sources().into_iter().filter(|(path, _)| alone(path)).chain(listed);
+    for (path, text) in all {
+        for label in ["Implements:", "Theorem used:", "Evidence:"] {
+            let prefix = format!("//! {label}");
+            assert!(text.lines().any(|line| line.starts_with(&prefix)), "{path} has no `{label}`");
+        }
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("tests/")) {
+        let lines = text.split("#[cfg(test)]").next().unwrap_or_default().lines().count();
+        assert!(lines <= 800, "{path} has {lines} lines");
+    }
+}
+
+#[test]
+fn nothing_is_unfinished_or_switched_off() {
+    for (path, text) in sources() {
+        for word in [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("#[", "ignore")] {
+            assert!(!code_lines(&text).any(|line| line.contains(word)), "{path} has `{word}`");
+        }
+    }
+}
