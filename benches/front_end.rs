@@ -77,7 +77,8 @@ fn main() {
     for (family, text) in families {
         let source = Source::new(family, text);
         let start = Instant::now();
-        let newlines = (0..20).map(|_| black_box(source.text()).bytes().filter(|&b| b == b'\n').count()).sum::<usize>();
+        let newlines =
+            (0..20).map(|_| black_box(source.text()).bytes().filter(|&b| b == b'\n').count()).sum::<usize>();
         let scan = start.elapsed().as_secs_f64() / 20.0;
         black_box(newlines);
         let mut times: Vec<f64> = Vec::new();

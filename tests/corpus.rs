@@ -7,7 +7,6 @@ mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use cusp::budget::{Budget, Limits};
 use cusp::check::{Outcome, check};
@@ -17,10 +16,8 @@ use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::corpus::{Entry, manifest};
 
-/// Long enough for everything that the explicit engine decides, on a slow machine with debug
-/// assertions; what is not decided by then is unknown, which is allowed but counted.
-const PATIENCE: Duration = Duration::from_secs(10);
-const MEMORY: u64 = 4 << 30;
+/// No limit on time: a verdict must not depend on how fast the machine is.
+const MEMORY: u64 = 8 << 30;
 
 fn word(entry: &Entry) -> String {
     let source = match Source::load(&entry.path) {
@@ -28,7 +25,7 @@ fn word(entry: &Entry) -> String {
         Err(error) => return error.message,
     };
     let options = parse_check_options(&entry.options).expect("the manifest's options are ours");
-    let (budget, _watch) = Budget::start(Limits { time: Some(PATIENCE), memory: Some(MEMORY) });
+    let (budget, _watch) = Budget::start(Limits { time: None, memory: Some(MEMORY) });
     match check(&source, &options, &budget, &Quiet) {
         Outcome::BadInput(_) => "error".to_owned(),
         Outcome::Rejected { rejection, .. } => format!("rejected: {rejection}"),
@@ -44,10 +41,8 @@ fn word(entry: &Entry) -> String {
 fn shared_programs_have_the_recorded_verdicts() {
     let Some(entries) = manifest("bp") else { return };
     // Safe for any number of threads: no bounded exploration can show that.
-    let beyond_explicit = [
-        "bp/ijit/ase16.bm.set1/04_PrngSimp-L/satabs.2.bp",
-        "bp/ijit/ase16.bm.set1/09_Stack-L/satabs.3.bp",
-    ];
+    let beyond_explicit =
+        ["bp/ijit/ase16.bm.set1/04_PrngSimp-L/satabs.2.bp", "bp/ijit/ase16.bm.set1/09_Stack-L/satabs.3.bp"];
     let mut wrong = Vec::new();
     for entry in entries.iter().filter(|entry| entry.expected != "unknown") {
         let word = word(entry);

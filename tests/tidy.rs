@@ -11,7 +11,9 @@ fn sources() -> Vec<(String, String)> {
         ["src", "encodings", "solvers", "tests", "benches"].iter().map(|dir| root.join(dir)).collect();
     while let Some(path) = open.pop() {
         if path.is_dir() {
-            open.extend(fs::read_dir(&path).expect("a readable directory").map(|e| e.expect("an entry").path()));
+            open.extend(
+                fs::read_dir(&path).expect("a readable directory").map(|e| e.expect("an entry").path()),
+            );
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let name = path.strip_prefix(root).expect("inside the project").display().to_string();
             found.push((name.replace('\\', "/"), fs::read_to_string(&path).expect("UTF-8")));

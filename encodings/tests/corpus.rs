@@ -9,10 +9,8 @@ use cusp_encodings::{CnfStyle, TermArena, VarId};
 
 /// Names and answers, or `None` without a corpus.
 fn instances() -> Option<(PathBuf, Vec<(String, bool)>)> {
-    let root = std::env::var_os("CUSP_CORPUS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"),
-        PathBuf::from,
-    );
+    let root = std::env::var_os("CUSP_CORPUS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"), PathBuf::from);
     let Ok(manifest) = fs::read_to_string(root.join("qbf/manifest.tsv")) else {
         let place = root.display();
         eprintln!("NOTE: no shared corpus at {place}; its formulas are NOT tested (set CUSP_CORPUS)");

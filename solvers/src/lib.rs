@@ -10,6 +10,7 @@
 //! reference    a truth table, the oracle of the tests
 //! external_sat any program that reads DIMACS
 //! qbf          forall-exists questions: the trait, certificates, the embedded solver
+//! inclusion    is every state of one parametric set one of another's? In layers, cheapest first
 //! process      child processes, bounded and always reaped, for all external programs
 //! ```
 //!
@@ -42,6 +43,7 @@
 
 pub mod cadical;
 pub mod external_sat;
+pub mod inclusion;
 pub mod interrupt;
 pub mod process;
 pub mod proof;
@@ -51,6 +53,7 @@ pub mod sat;
 
 pub use crate::cadical::CadicalSolver;
 pub use crate::external_sat::ExternalSat;
+pub use crate::inclusion::{Inclusion, InclusionAnswer};
 pub use crate::interrupt::Interrupt;
 pub use crate::process::Program;
 pub use crate::qbf::{Embedded, QbfAnswer, QbfSolver, Question};

@@ -25,6 +25,7 @@ mod witness;
 use cusp_encodings::{Qcir, Quantifier, Term, TermArena, VarId};
 
 pub use self::embedded::Embedded;
+pub(crate) use self::scratch::copy_terms;
 pub use self::verify::{CertificateError, Proofs, verify};
 use crate::interrupt::Interrupt;
 use crate::sat::{Limits, UnknownReason};

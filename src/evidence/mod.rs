@@ -66,10 +66,9 @@ impl fmt::Display for Reason {
             Self::Timeout(limit) => write!(f, "the time limit of {} s is over", limit.as_secs_f64()),
             Self::Memory { limit } => write!(f, "the memory limit of {} MB is used up", limit >> 20),
             Self::Interrupted => f.write_str("interrupted"),
-            Self::TooManyVariables { procedure, count, limit } => write!(
-                f,
-                "procedure `{procedure}` sees {count} variables, the explicit engine holds {limit}"
-            ),
+            Self::TooManyVariables { procedure, count, limit } => {
+                write!(f, "procedure `{procedure}` sees {count} variables, the explicit engine holds {limit}")
+            }
             Self::UnboundedThreads { explored } => write!(
                 f,
                 "the program may start arbitrarily many threads, and the explicit engine has looked \

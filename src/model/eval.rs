@@ -62,10 +62,7 @@ type Stack<V> = SmallVec<[Result<Values, V>; 16]>;
 ///
 /// # Panics
 /// If the code does not leave one value; [`super::ExprPool`] makes no such code.
-pub fn eval<V: Copy>(
-    code: &[Op],
-    mut read: impl FnMut(Place) -> Result<bool, V>,
-) -> Result<Values, V> {
+pub fn eval<V: Copy>(code: &[Op], mut read: impl FnMut(Place) -> Result<bool, V>) -> Result<Values, V> {
     let mut stack: Stack<V> = Stack::new();
     let pop = |stack: &mut Stack<V>| stack.pop().expect("balanced postfix code");
     for op in code {
@@ -104,7 +101,11 @@ fn and<V>(left: Result<Values, V>, right: Result<Values, V>) -> Result<Values, V
     match (left, right) {
         (Ok(left), Ok(right)) => Ok(left.and(right)),
         (Ok(known), Err(open)) | (Err(open), Ok(known)) => {
-            if known == Values::only(false) { Ok(known) } else { Err(open) }
+            if known == Values::only(false) {
+                Ok(known)
+            } else {
+                Err(open)
+            }
         }
         (Err(open), Err(_)) => Err(open),
     }
@@ -200,9 +201,10 @@ mod tests {
     #[test]
     fn evaluation_agrees_with_brute_force_on_all_small_expressions() {
         for code in all_code(6) {
-            for known in [None, Some(false), Some(true)].into_iter().flat_map(|a| {
-                [None, Some(false), Some(true)].into_iter().map(move |b| [a, b])
-            }) {
+            for known in [None, Some(false), Some(true)]
+                .into_iter()
+                .flat_map(|a| [None, Some(false), Some(true)].into_iter().map(move |b| [a, b]))
+            {
                 let read = |place: Place| match place.var {
                     Var::Global(i) | Var::Local(i) => known[i as usize].ok_or(i),
                 };

@@ -24,7 +24,10 @@ pub enum Replication {
     Unbounded,
 }
 
-/// Builds the model of a file without errors. Procedures that cannot run are left out.
+/// Builds the model of a file. Procedures that cannot run are left out.
+///
+/// # Panics
+/// If the resolver reported errors for the file.
 #[must_use]
 pub fn lower(ast: &Ast, names: &Names, replication: Replication) -> Program {
     let order = names.reachable();
@@ -104,13 +107,7 @@ impl Graph {
     /// The two sides of a condition.
     fn branch(&mut self, from: Node, holds: Expr, fails: Expr, to: [Node; 2], span: Span) {
         for (condition, to, branch) in [(holds, to[0], true), (fails, to[1], false)] {
-            self.edges.push(Edge {
-                from,
-                to,
-                action: Action::Assume(condition),
-                span,
-                branch: Some(branch),
-            });
+            self.edges.push(Edge { from, to, action: Action::Assume(condition), span, branch: Some(branch) });
         }
     }
 
@@ -135,7 +132,9 @@ impl Graph {
                 renumber(at);
             }
         }
-        labels.iter_mut().for_each(|(_, node)| renumber(node));
+        for (_, node) in labels {
+            renumber(node);
+        }
         self.edges.sort_by_key(|edge| edge.from);
         let mut first_edge = vec![0; self.nodes as usize + 1];
         for edge in &self.edges {
@@ -160,9 +159,8 @@ impl<'a> Lowering<'a> {
         let enforce = self.conjunction(scope, &scope.enforce);
         let mut graph = Graph::new();
         let mut labels = Vec::new();
-        self.body(scope, syntax, &mut graph, &mut labels);
+        let end = self.body(scope, syntax, &mut graph, &mut labels);
         let fall_off = self.return_action(first_return, scope.returns, None);
-        let end = self.fall_off_node(&mut graph);
         graph.edge(end, fall_off, Procedure::EXIT, syntax.end);
         let (nodes, edges, first_edge) = graph.finish(&mut labels);
         Procedure {
@@ -179,19 +177,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The node behind the last statement: always the first that a body asks for.
-    fn fall_off_node(&self, graph: &mut Graph) -> Node {
-        debug_assert!(graph.nodes > 2, "`body` made it");
-        Node(2)
-    }
-
+    /// Lowers the statements of a body; gives the node behind the last of them.
     fn body(
         &mut self,
         scope: &'a Scope,
         syntax: &'a ast::Procedure,
         graph: &mut Graph,
         labels: &mut Vec<(String, Node)>,
-    ) {
+    ) -> Node {
         let fall_off = graph.node();
         let first = self.place(&syntax.body, fall_off, graph);
         graph.edge(Procedure::ENTRY, Action::Skip, first, Span::default());
@@ -207,11 +200,8 @@ impl<'a> Lowering<'a> {
                     StmtKind::If { arms, otherwise } => {
                         let mut at = from;
                         for (position, (condition, block)) in arms.iter().enumerate() {
-                            let span = if position == 0 {
-                                statement.span
-                            } else {
-                                self.ast.expr(*condition).span
-                            };
+                            let span =
+                                if position == 0 { statement.span } else { self.ast.expr(*condition).span };
                             let then = self.place(block, next, graph);
                             work.push((block, next));
                             let last = position + 1 == arms.len();
@@ -256,6 +246,7 @@ impl<'a> Lowering<'a> {
                 _ => unreachable!("only jumps are put off"),
             }
         }
+        fall_off
     }
 
     /// Gives the statements of a block their program counters, and returns the first. Statements
@@ -277,14 +268,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Statements with one successor and no block.
-    fn simple(
-        &mut self,
-        scope: &Scope,
-        statement: &ast::Stmt,
-        from: Node,
-        next: Node,
-        graph: &mut Graph,
-    ) {
+    fn simple(&mut self, scope: &Scope, statement: &ast::Stmt, from: Node, next: Node, graph: &mut Graph) {
         let span = statement.span;
         let action = match &statement.kind {
             StmtKind::Empty | StmtKind::Enforce(_) => return,
@@ -379,12 +363,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Fills the return slots: with the values, or with anything when control falls off the end.
-    fn return_action(
-        &mut self,
-        first: u32,
-        returns: usize,
-        values: Option<(&Scope, &[ExprId])>,
-    ) -> Action {
+    fn return_action(&mut self, first: u32, returns: usize, values: Option<(&Scope, &[ExprId])>) -> Action {
         if returns == 0 {
             return Action::Skip;
         }
@@ -550,12 +529,9 @@ impl<'a> Lowering<'a> {
                         }
                     }
                 }
-                ExprKind::Ite(c, t, e) => todo.extend([
-                    Todo::Put(Op::Ite),
-                    Todo::Visit(*e),
-                    Todo::Visit(*t),
-                    Todo::Visit(*c),
-                ]),
+                ExprKind::Ite(c, t, e) => {
+                    todo.extend([Todo::Put(Op::Ite), Todo::Visit(*e), Todo::Visit(*t), Todo::Visit(*c)])
+                }
                 // pos | (* & !neg)
                 ExprKind::Schoose(pos, neg) => todo.extend([
                     Todo::Put(Op::Or),

@@ -78,9 +78,7 @@ impl Checker<'_> {
                     self.expr(*condition, Position::Plain);
                 }
             }
-            StmtKind::Print(values) => {
-                values.iter().for_each(|&value| self.expr(value, Position::Plain));
-            }
+            StmtKind::Print(values) => self.plain(values),
             StmtKind::Goto(labels) => labels.iter().for_each(|label| self.label(label)),
             StmtKind::StartThreadAt { label, .. } => self.label(label),
             StmtKind::Dead(variables) => {
@@ -157,7 +155,7 @@ impl Checker<'_> {
         asynchronous: bool,
         callees: &mut Vec<usize>,
     ) {
-        args.iter().for_each(|&arg| self.expr(arg, Position::Plain));
+        self.plain(args);
         let passive = self.targets(targets);
         for (target, _) in targets.iter().zip(passive).filter(|&(_, passive)| passive) {
             if let Target::Name(name) = target {
@@ -203,7 +201,7 @@ impl Checker<'_> {
     }
 
     fn returns(&mut self, statement: &Stmt, values: &[ExprId]) {
-        values.iter().for_each(|&value| self.expr(value, Position::Plain));
+        self.plain(values);
         let Some(scope) = self.scope else { return };
         if values.len() != scope.returns {
             let Item::Procedure(procedure) = &self.ast.items[scope.item] else { return };
@@ -247,6 +245,13 @@ impl Checker<'_> {
         }
         self.findings.push(error);
         None
+    }
+
+    /// Checks expressions over current values of this thread.
+    fn plain(&mut self, exprs: &[ExprId]) {
+        for &expr in exprs {
+            self.expr(expr, Position::Plain);
+        }
     }
 
     /// Checks an expression. Its nodes are found by a loop: nesting costs no stack.

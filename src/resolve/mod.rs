@@ -180,12 +180,7 @@ fn declare(ast: &Ast, findings: &mut Vec<Diagnostic>) -> Names {
     names
 }
 
-fn declare_procedure(
-    ast: &Ast,
-    item: usize,
-    procedure: &Procedure,
-    findings: &mut Vec<Diagnostic>,
-) -> Scope {
+fn declare_procedure(ast: &Ast, item: usize, procedure: &Procedure, findings: &mut Vec<Diagnostic>) -> Scope {
     let mut scope = Scope { item, params: procedure.params.len(), ..Scope::default() };
     let mut declare = |scope: &mut Scope, kind: &str, name: &str, span: Span| {
         let index = scope.locals.len() as u32;

@@ -11,7 +11,7 @@
 //! `M(x*, t(x*))`, see [`super::witness`]. The terms are first read off the shapes alone; if that is no
 //! witness at `x*`, the witness solver is asked for one that agrees with as many of them as possible.
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
+use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Substitution, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
 use super::point::Point;
@@ -36,16 +36,24 @@ impl Embedded {
     pub fn new() -> Embedded {
         Embedded::default()
     }
-}
 
-impl QbfSolver for Embedded {
-    fn name(&self) -> &'static str {
-        "embedded"
-    }
-
-    fn solve(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> QbfAnswer {
+    /// Like `solve`, but with vectors of terms over the universal variables that may be witnesses in many
+    /// places. A bad hint never changes the answer.
+    ///
+    /// # Panics
+    /// If the matrix has a variable that is not in the question, or a hint one that is not universal.
+    pub fn solve_with_hints(
+        &mut self,
+        arena: &mut TermArena,
+        question: &Question,
+        hints: &[Vec<Term>],
+        limits: &Limits,
+    ) -> QbfAnswer {
         self.statistics.solves += 1;
         let mut search = Search::new(arena, question, limits, &self.interrupt);
+        for hint in hints {
+            search.refine_by_hint(arena, question, hint);
+        }
         let result = search.run();
         search.count(&mut self.statistics);
         match result {
@@ -59,6 +67,16 @@ impl QbfSolver for Embedded {
             }
             Err(reason) => QbfAnswer::Unknown(reason),
         }
+    }
+}
+
+impl QbfSolver for Embedded {
+    fn name(&self) -> &'static str {
+        "embedded"
+    }
+
+    fn solve(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> QbfAnswer {
+        self.solve_with_hints(arena, question, &[], limits)
     }
 
     fn interrupt(&self) -> Interrupt {
@@ -131,7 +149,12 @@ impl Side {
 }
 
 impl<'a> Search<'a> {
-    fn new(arena: &TermArena, question: &Question, limits: &'a Limits, interrupt: &'a Interrupt) -> Search<'a> {
+    fn new(
+        arena: &TermArena,
+        question: &Question,
+        limits: &'a Limits,
+        interrupt: &'a Interrupt,
+    ) -> Search<'a> {
         let mut own = TermArena::new();
         let vars = question.universal.iter().chain(&question.existential);
         let numbers: FxHashMap<VarId, VarId> =
@@ -163,6 +186,20 @@ impl<'a> Search<'a> {
             structural: 0,
             functional: 0,
         }
+    }
+
+    /// Excludes the places where a hint is a witness.
+    fn refine_by_hint(&mut self, source: &TermArena, question: &Question, hint: &[Term]) {
+        let numbers: FxHashMap<VarId, usize> =
+            question.universal.iter().enumerate().map(|(number, &var)| (var, number)).collect();
+        let vector = copy_terms(source, hint, &mut self.arena, |own, var| {
+            own.var(VarId::from_index(*numbers.get(&var).expect("hints are over universal variables")))
+        });
+        let offset = self.circuit.universal;
+        let map = vector.iter().enumerate().map(|(j, &term)| (VarId::from_index(offset + j), term));
+        let matrix = Substitution::new(map).apply(&mut self.arena, self.circuit.matrix);
+        self.candidates.assert_term(&self.arena, !matrix);
+        self.vectors.push(vector);
     }
 
     fn run(&mut self) -> Result<Outcome, UnknownReason> {
@@ -227,14 +264,23 @@ impl<'a> Search<'a> {
         values: &[bool],
     ) -> Result<FunctionalWitness, UnknownReason> {
         self.point.move_to(values);
-        let suggested = Walk::run(&self.circuit, &mut self.arena, &mut self.point, Trust::Structure);
-        if self.point.value(&self.arena, suggested.matrix) {
-            self.structural += 1;
+        let suggest = |search: &mut Self, trust| {
+            let suggested = Walk::run(&search.circuit, &mut search.arena, &mut search.point, trust);
+            let is_witness = search.point.value(&search.arena, suggested.matrix);
+            search.structural += u64::from(is_witness);
+            (suggested, is_witness)
+        };
+        if let (suggested, true) = suggest(self, Trust::Shape) {
+            return Ok(suggested);
+        }
+        let (suggested, is_witness) = suggest(self, Trust::Branches);
+        if is_witness {
             return Ok(suggested);
         }
         let mut wishes = Vec::new();
         let existential = &self.witness_lits[self.circuit.universal..];
-        for ((&lit, &term), &is_wished) in existential.iter().zip(&suggested.vector).zip(&suggested.is_wished) {
+        for ((&lit, &term), &is_wished) in existential.iter().zip(&suggested.vector).zip(&suggested.is_wished)
+        {
             if is_wished {
                 let value = self.point.value(&self.arena, term);
                 wishes.push(if value { lit } else { !lit });
@@ -275,10 +321,13 @@ impl<'a> Search<'a> {
     /// The vectors over the variables of the question.
     fn witness(&self, arena: &mut TermArena, question: &Question) -> Witness {
         let width = question.existential.len();
+        if self.vectors.is_empty() {
+            // The premises exclude each other, so anything is a witness; but one has to be named.
+            return Witness { vectors: vec![vec![Term::FALSE; width]] };
+        }
         let roots: Vec<Term> = self.vectors.concat();
-        let copies = copy_terms(&self.arena, &roots, arena, |arena, var| {
-            arena.var(question.universal[var.index()])
-        });
+        let copies =
+            copy_terms(&self.arena, &roots, arena, |arena, var| arena.var(question.universal[var.index()]));
         let vectors = (0..self.vectors.len()).map(|i| copies[i * width..(i + 1) * width].to_vec()).collect();
         Witness { vectors }
     }

@@ -3,8 +3,8 @@
 //! The embedded solver works on a copy of the question: what it tries and throws away never reaches the arena
 //! of the engine, and tables over all nodes are as small as the question.
 
-use cusp_encodings::{Term, TermArena, VarId};
 use cusp_encodings::term::Node;
+use cusp_encodings::{Term, TermArena, VarId};
 
 /// Copies terms of `source` into `target`, with variables replaced.
 ///

@@ -1,12 +1,15 @@
 //! Re-checking certificates: one SAT call with a fresh solver and fresh clauses.
 //!
-//! Nothing of the solver that made the certificate is used, not even substitution: a copy of the matrix per
-//! vector is encoded with clauses of its own, and its existential inputs are tied to the literals of the terms.
+//! Nothing of the solver that made the certificate is used: for every vector the matrix is built again in a
+//! fresh arena, with the terms in the place of the existential variables, and encoded into a fresh solver.
+//! Building it in clauses alone, with one copy of the matrix per vector, needs no substitution, but lost the
+//! sharing between the copies: 500 vectors over 400 variables took minutes instead of a second.
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena};
-use rustc_hash::FxHashSet;
+use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
+use super::scratch::copy_terms;
 use super::{QbfAnswer, Question};
 use crate::cadical::CadicalSolver;
 use crate::sat::{Answer, ClauseSink, Limits, SatSolver, UnknownReason};
@@ -37,7 +40,7 @@ pub enum CertificateError {
     },
     /// A witness uses something else than universal variables.
     #[error("a term of the witness depends on `{0}`, which is not universal")]
-    NotUniversal(cusp_encodings::VarId),
+    NotUniversal(VarId),
     /// None of the vectors is a witness for these values of the universal variables.
     #[error("there are values for which no vector of the witness works")]
     Uncovered(Vec<bool>),
@@ -98,7 +101,11 @@ fn check_length(expected: usize, found: usize) -> Result<(), CertificateError> {
     if expected == found { Ok(()) } else { Err(CertificateError::Length { expected, found }) }
 }
 
-fn check_terms(arena: &TermArena, question: &Question, vectors: &[Vec<Term>]) -> Result<(), CertificateError> {
+fn check_terms(
+    arena: &TermArena,
+    question: &Question,
+    vectors: &[Vec<Term>],
+) -> Result<(), CertificateError> {
     let universal: FxHashSet<_> = question.universal.iter().copied().collect();
     for vector in vectors {
         check_length(question.existential.len(), vector.len())?;
@@ -116,28 +123,22 @@ fn encode_witness(
     vectors: &[Vec<Term>],
     solver: &mut CadicalSolver,
 ) -> Vec<Lit> {
-    let mut terms = CnfEncoder::new(CnfStyle::Tseitin);
-    let universal = inputs(arena, &question.universal, &mut terms, solver);
+    let (mut fresh, mut encoder) = (TermArena::new(), CnfEncoder::new(CnfStyle::Tseitin));
     for vector in vectors {
-        let mut copy = CnfEncoder::new(CnfStyle::Tseitin);
-        let copied = inputs(arena, &question.universal, &mut copy, solver);
-        for (&mine, &theirs) in universal.iter().zip(&copied) {
-            equate(mine, theirs, solver);
-        }
-        let existential = inputs(arena, &question.existential, &mut copy, solver);
-        for (&input, &term) in existential.iter().zip(vector) {
-            let value = terms.encode(arena, term, Polarity::Both, solver);
-            equate(input, value, solver);
-        }
-        copy.assert_term(arena, !question.matrix, solver);
+        let terms = copy_terms(arena, vector, &mut fresh, TermArena::var);
+        let images: FxHashMap<VarId, Term> = question.existential.iter().copied().zip(terms).collect();
+        let matrix = copy_terms(arena, &[question.matrix], &mut fresh, |fresh, var| {
+            images.get(&var).copied().unwrap_or_else(|| fresh.var(var))
+        })[0];
+        encoder.assert_term(&fresh, !matrix, solver);
     }
-    universal
+    inputs(&fresh, &question.universal, &mut encoder, solver)
 }
 
 /// The literals of variables; a variable that the arena does not know gets one that nothing constrains.
 fn inputs(
     arena: &TermArena,
-    vars: &[cusp_encodings::VarId],
+    vars: &[VarId],
     encoder: &mut CnfEncoder,
     solver: &mut CadicalSolver,
 ) -> Vec<Lit> {
@@ -147,11 +148,6 @@ fn inputs(
             None => solver.new_var().pos_lit(),
         })
         .collect()
-}
-
-fn equate(a: Lit, b: Lit, solver: &mut CadicalSolver) {
-    solver.add_clause(&[!a, b]);
-    solver.add_clause(&[a, !b]);
 }
 
 fn read(solver: &CadicalSolver, lits: &[Lit]) -> Vec<bool> {

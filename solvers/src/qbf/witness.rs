@@ -25,8 +25,10 @@ use super::shape::{Circuit, Shape};
 /// What decides where the way down is not unique.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
+    /// The shape, also for the branches to follow. The result need not be a witness at the point.
+    Shape,
     /// The shape; the point only selects branches. The result need not be a witness at the point.
-    Structure,
+    Branches,
     /// The point; a shape counts only where it agrees.
     Point,
 }
@@ -60,6 +62,8 @@ pub(crate) struct Walk<'a> {
     queue: Vec<Term>,
     /// Gates with a wish and several ways down.
     pending: Vec<Term>,
+    /// Variables that are asked to be constant: anything that says more goes first.
+    late: Vec<Term>,
 }
 
 impl<'a> Walk<'a> {
@@ -81,6 +85,7 @@ impl<'a> Walk<'a> {
             is_settled: vec![false; size],
             queue: Vec::new(),
             pending: Vec::new(),
+            late: Vec::new(),
         };
         for &gate in &circuit.gates {
             if !circuit.is_open(gate) {
@@ -109,7 +114,7 @@ impl<'a> Walk<'a> {
     }
 
     fn agrees(&mut self, term: Term, goal: Term) -> bool {
-        self.trust == Trust::Structure || self.value(term) == self.value(goal)
+        self.trust != Trust::Point || self.value(term) == self.value(goal)
     }
 
     fn value(&mut self, term: Term) -> bool {
@@ -133,7 +138,8 @@ impl<'a> Walk<'a> {
         let Some(goal) = self.wishes[gate.index()] else { return };
         match self.circuit.shape(gate) {
             Shape::True => {}
-            Shape::Var(_) => self.set_image(gate, goal),
+            Shape::Var(_) if goal.as_constant().is_none() => self.set_image(gate, goal),
+            Shape::Var(_) => self.late.push(gate),
             Shape::Xor(a, b) => match (self.image(a), self.image(b)) {
                 (Some(known), None) => {
                     let rest = self.arena.xor(goal, known);
@@ -150,8 +156,8 @@ impl<'a> Walk<'a> {
                     self.wish(a, Term::TRUE);
                     self.wish(b, Term::TRUE);
                 }
-                (Some(known), None) => self.wish_rest(known, b, goal),
-                (None, Some(known)) => self.wish_rest(known, a, goal),
+                (Some(Term::TRUE), None) => self.wish(b, goal),
+                (None, Some(Term::TRUE)) => self.wish(a, goal),
                 _ => self.postpone(gate),
             },
             Shape::Ite(condition, then, otherwise) => match self.image(condition) {
@@ -178,7 +184,13 @@ impl<'a> Walk<'a> {
     /// `known & open` should equal `goal`.
     fn wish_rest(&mut self, known: Term, open: Term, goal: Term) {
         if let (false, Shape::And(p, q)) = (goal.is_complemented(), Shape::of(self.arena, goal)) {
-            let rest = if p == known { Some(q) } else if q == known { Some(p) } else { None };
+            let rest = if p == known {
+                Some(q)
+            } else if q == known {
+                Some(p)
+            } else {
+                None
+            };
             if let Some(rest) = rest.filter(|&rest| self.agrees(open, rest)) {
                 return self.wish(open, rest);
             }
@@ -203,19 +215,10 @@ impl<'a> Walk<'a> {
         pending.retain(|gate| self.images[gate.index()].is_none() && !self.is_settled[gate.index()]);
         pending.sort_unstable();
         pending.dedup();
-        if pending.is_empty() {
+        if pending.is_empty() && self.late.is_empty() {
             return false;
         }
-        // 1. Conditions: constant as at the point.
-        let mut has_decided = false;
-        for &gate in &pending {
-            if let Shape::Ite(condition, ..) = self.circuit.shape(gate) {
-                let value = self.value(condition);
-                self.is_settled[gate.index()] = true;
-                self.wish(condition, Term::constant(value));
-                has_decided = true;
-            }
-        }
+        let mut has_decided = self.decide_conditions(&pending);
         // 2. Shapes that match, the best first.
         if !has_decided {
             let mut matches: Vec<(u32, Term, [(Term, Term); 2])> = Vec::new();
@@ -241,12 +244,65 @@ impl<'a> Walk<'a> {
                 has_decided = true;
             }
         }
-        // 3. One way, as at the point.
+        // 3. Constants.
+        for var in std::mem::take(&mut self.late) {
+            if has_decided {
+                self.late.push(var);
+            } else if self.images[var.index()].is_none() {
+                let constant = self.wishes[var.index()].unwrap_or(Term::FALSE);
+                self.set_image(var, constant);
+            }
+        }
+        has_decided |= !self.queue.is_empty();
+        // 4. The rest of a conjunction, then one way, as at the point.
         if !has_decided {
-            self.decide_by_point(pending[0]);
+            let rest = pending.iter().copied().find(|&gate| self.has_known_input(gate));
+            if let Some(&gate) = rest.as_ref().or(pending.first()) {
+                self.decide_by_point(gate);
+            }
         }
         self.pending.extend(pending);
         true
+    }
+
+    /// Makes the conditions of if-then-elses constant: the branch that looks more like what is wanted, or that
+    /// of the point.
+    fn decide_conditions(&mut self, pending: &[Term]) -> bool {
+        let mut conditions: Vec<(Term, u32, u32)> = Vec::new();
+        for &gate in pending {
+            let Shape::Ite(condition, then, otherwise) = self.circuit.shape(gate) else { continue };
+            let Some(goal) = self.wishes[gate.index()] else { continue };
+            self.is_settled[gate.index()] = true;
+            if self.image(condition).is_some() {
+                continue;
+            }
+            let scores = if self.trust == Trust::Shape {
+                [then, otherwise].map(|branch| self.similarity(branch, goal, DEPTH).unwrap_or(0))
+            } else {
+                [0, 0]
+            };
+            match conditions.iter_mut().find(|other| other.0 == condition) {
+                Some(known) => {
+                    known.1 += scores[0];
+                    known.2 += scores[1];
+                }
+                None => conditions.push((condition, scores[0], scores[1])),
+            }
+        }
+        for &(condition, then, otherwise) in &conditions {
+            let value = if then == otherwise { self.value(condition) } else { then > otherwise };
+            let goal = Term::constant(value);
+            if matches!(self.circuit.shape(condition), Shape::Var(_)) {
+                self.set_image(condition, goal);
+            } else {
+                self.wish(condition, goal);
+            }
+        }
+        !conditions.is_empty()
+    }
+
+    fn has_known_input(&self, gate: Term) -> bool {
+        self.circuit.shape(gate).inputs().any(|input| self.image(input).is_some())
     }
 
     fn decide_by_point(&mut self, gate: Term) {
@@ -254,6 +310,14 @@ impl<'a> Walk<'a> {
         let Some(goal) = self.wishes[gate.index()] else { return };
         match self.circuit.shape(gate) {
             Shape::And(a, b) => match (self.value(a), self.value(b)) {
+                _ if self.has_known_input(gate) => {
+                    let (known, open) = if let Some(known) = self.image(a) {
+                        (known, b)
+                    } else {
+                        (self.image(b).unwrap_or(b), a)
+                    };
+                    self.wish_rest(known, open, goal);
+                }
                 (_, true) => {
                     self.wish(b, Term::TRUE);
                     self.wish(a, goal);

@@ -93,9 +93,21 @@ pub fn bit(question: &Question, x: u64, var: VarId) -> bool {
 pub fn has_witness(arena: &TermArena, question: &Question, x: u64) -> bool {
     (0..1u64 << question.existential.len().saturating_sub(6)).any(|high| {
         let words = arena.simulate(&[question.matrix], |var| match position(&question.existential, var) {
-            Some(j) if j >= 6 => if high >> (j - 6) & 1 == 1 { u64::MAX } else { 0 },
+            Some(j) if j >= 6 => {
+                if high >> (j - 6) & 1 == 1 {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
             Some(j) => COLUMNS[j],
-            None => if bit(question, x, var) { u64::MAX } else { 0 },
+            None => {
+                if bit(question, x, var) {
+                    u64::MAX
+                } else {
+                    0
+                }
+            }
         });
         words[0] != 0
     })

@@ -66,12 +66,8 @@ struct Builder<'a> {
 
 /// The run that leads to a violation.
 pub(super) fn build(search: &Saturation<'_>, found: Found) -> CallTree {
-    let mut builder = Builder {
-        search,
-        outlines: FxHashMap::default(),
-        done: FxHashMap::default(),
-        runs: Vec::new(),
-    };
+    let mut builder =
+        Builder { search, outlines: FxHashMap::default(), done: FxHashMap::default(), runs: Vec::new() };
     // From the violation up to the start: the calls that do not return.
     let mut levels: Vec<(Rc<Outline>, OutlineKey, Option<Caller>)> = Vec::new();
     let mut key = (found.path_edge, found.state);

@@ -1,7 +1,7 @@
 //! The reference engine: explicit states, independent of terms and solvers.
 //!
 //! Slow and obviously right, it is the oracle of every other engine. It decides sequential
-//! programs by [`path_edges`] and systems of threads by [`interleavings`]. Values of variables are
+//! programs by `path_edges` and systems of threads by `interleavings`. Values of variables are
 //! chosen only when a statement depends on them, so that wide programs with narrow questions
 //! stay small.
 
@@ -47,9 +47,8 @@ impl Engine for Explicit {
             return Verdict::Safe(Certificate::NoViolationInReach);
         }
         let live = self.forget_dead.then(|| Live::of(task));
-        let is_live = |procedure, node, var| {
-            live.as_ref().is_none_or(|live| live.is_live(procedure, node, var))
-        };
+        let is_live =
+            |procedure, node, var| live.as_ref().is_none_or(|live| live.is_live(procedure, node, var));
         let scopes = match Scopes::new(task, is_live) {
             Ok(scopes) => scopes,
             Err(reason) => return Verdict::Unknown(reason),
@@ -65,8 +64,7 @@ impl Engine for Explicit {
 /// Whether control flow alone, whatever the data, can come to a violation.
 fn violation_is_in_reach(task: &Task) -> bool {
     let program = &task.program;
-    let mut seen: Vec<Vec<bool>> =
-        program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
+    let mut seen: Vec<Vec<bool>> = program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
     let mut open: Vec<(ProcId, Node)> = Vec::new();
     let mut visit = |open: &mut Vec<_>, procedure: ProcId, node: Node| {
         if !std::mem::replace(&mut seen[procedure.index()][node.index()], true) {

@@ -25,7 +25,9 @@ use crate::evidence::trace::Violation;
 use crate::evidence::{Certificate, PathEdge, Reason, Trace, Verdict};
 use crate::model::cube::{Cube, bits, low_bits};
 use crate::model::eval::{Values, eval};
-use crate::model::{Action, Assign, Call, Edge, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task};
+use crate::model::{
+    Action, Assign, Call, Edge, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task,
+};
 use crate::progress::Progress;
 
 /// Entry and current state of a path edge.
@@ -170,9 +172,9 @@ impl<'a> Saturation<'a> {
     fn enforced(&self, procedure: ProcId, pair: Pair) -> Vec<Pair> {
         match self.task.program.procedure(procedure).enforce {
             None => vec![pair],
-            Some(condition) => settle(pair, |pair| {
-                self.values(condition, pair.now).map(|values| values.can_hold)
-            }),
+            Some(condition) => {
+                settle(pair, |pair| self.values(condition, pair.now).map(|values| values.can_hold))
+            }
         }
     }
 

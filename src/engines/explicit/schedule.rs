@@ -50,11 +50,7 @@ pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleavin
             ids.push(next_id);
             next_id += 1;
         }
-        steps.push(ThreadStep {
-            thread,
-            action: link.parent.action,
-            after: concrete(system, &state, &ids),
-        });
+        steps.push(ThreadStep { thread, action: link.parent.action, after: concrete(system, &state, &ids) });
         state = in_new_order(&state, &link.order);
         ids = link.order.iter().map(|&i| ids[i]).collect();
     }
@@ -168,7 +164,7 @@ fn kept(written: &Written, link: &Link, stack: &[ThreadFrame], thread: usize, fr
 
 fn demand_before(system: &System<'_>, link: &Link, after: &SystemState) -> SystemState {
     let written = written(system, link);
-    let mut before = link.step.before.clone();
+    let mut before = SystemState::clone(&link.step.before);
     before.globals = before.globals.or(after.globals.keep(!written.globals));
     for (thread, stack) in link.step.before.threads.iter().enumerate() {
         let Some(position) = position_after(link, thread) else { continue };
@@ -185,12 +181,7 @@ fn demand_before(system: &System<'_>, link: &Link, after: &SystemState) -> Syste
 }
 
 /// A demand on what a call assigns is a demand on the callee's return slots.
-fn demand_of_return_slots(
-    system: &System<'_>,
-    link: &Link,
-    after: &SystemState,
-    before: &mut SystemState,
-) {
+fn demand_of_return_slots(system: &System<'_>, link: &Link, after: &SystemState, before: &mut SystemState) {
     let thread = link.parent.thread;
     let stack = &link.step.before.threads[thread];
     let (caller, callee) = (stack.len() - 2, stack.len() - 1);
@@ -210,16 +201,10 @@ fn demand_of_return_slots(
 }
 
 /// The concrete state after a step. Open values, in states and demands, count as false.
-fn state_after(
-    system: &System<'_>,
-    link: &Link,
-    before: &SystemState,
-    demand: &SystemState,
-) -> SystemState {
+fn state_after(system: &System<'_>, link: &Link, before: &SystemState, demand: &SystemState) -> SystemState {
     let written = written(system, link);
-    let mix = |old: Cube, new: Cube, kept: u128| {
-        Cube::new(u128::MAX, old.value() & kept | new.value() & !kept)
-    };
+    let mix =
+        |old: Cube, new: Cube, kept: u128| Cube::new(u128::MAX, old.value() & kept | new.value() & !kept);
     let mut after = link.step.after.clone();
     after.globals = mix(before.globals, demand.globals, !written.globals);
     for (thread, stack) in link.step.before.threads.iter().enumerate() {
@@ -248,12 +233,7 @@ fn state_after(
     after
 }
 
-fn hand_over_return_values(
-    system: &System<'_>,
-    link: &Link,
-    before: &SystemState,
-    after: &mut SystemState,
-) {
+fn hand_over_return_values(system: &System<'_>, link: &Link, before: &SystemState, after: &mut SystemState) {
     let thread = link.parent.thread;
     let stack = &before.threads[thread];
     let (caller, callee) = (stack.len() - 2, stack[stack.len() - 1]);

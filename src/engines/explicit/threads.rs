@@ -1,5 +1,7 @@
 //! The steps of a system of threads whose values are chosen lazily.
 
+use std::rc::Rc;
+
 use super::scope::Scopes;
 use crate::evidence::trace::{Move, Violation};
 use crate::evidence::{SystemState, ThreadFrame};
@@ -45,7 +47,7 @@ impl Open {
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     /// As far as the step decided it.
-    pub before: SystemState,
+    pub before: Rc<SystemState>,
     pub after: SystemState,
     pub ended: bool,
     pub created: bool,
@@ -115,17 +117,17 @@ pub(super) fn frame_of(thread: &[ThreadFrame], procedure: ProcId) -> Option<usiz
     thread.iter().rposition(|frame| frame.procedure == procedure)
 }
 
+fn entry_frame(procedure: ProcId, locals: Cube) -> ThreadFrame {
+    ThreadFrame { procedure, node: Procedure::ENTRY, locals }
+}
+
 impl System<'_> {
     /// The first states: more than one if `enforce` or the atomic flag decides something.
     pub fn initial(&self) -> Vec<SystemState> {
-        let frame = self.entry_frame(self.task.program.start, Cube::ANY);
+        let frame = entry_frame(self.task.program.start, Cube::ANY);
         let state = SystemState { globals: Cube::ANY, threads: vec![vec![frame]], holder: None };
         let states = settle(state, |state| self.is_enforced(state, 0));
         states.into_iter().flat_map(|state| settle(state, |state| self.flag_is_known(state))).collect()
-    }
-
-    fn entry_frame(&self, procedure: ProcId, locals: Cube) -> ThreadFrame {
-        ThreadFrame { procedure, node: Procedure::ENTRY, locals }
     }
 
     /// Whether the `enforce` of a thread's topmost frame can hold.
@@ -174,9 +176,8 @@ impl System<'_> {
         let procedure = self.task.program.procedure(top.procedure);
         procedure.edges_from(top.node).find_map(|(id, edge)| {
             let Action::Assert(condition) = edge.action else { return None };
-            let failing = |state: &SystemState| {
-                self.values(condition, state, thread).map(|values| values.can_fail)
-            };
+            let failing =
+                |state: &SystemState| self.values(condition, state, thread).map(|values| values.can_fail);
             let decided = settle(state.clone(), failing).into_iter().next()?;
             Some((decided, Violation::Assertion(id)))
         })
@@ -197,6 +198,7 @@ impl System<'_> {
         let mut steps = Steps::default();
         let mut open = vec![state.clone()];
         while let Some(before) = open.pop() {
+            let before = Rc::new(before);
             match self.step(&before, thread, action, &mut steps) {
                 Ok(()) => {}
                 Err(var) => open.extend(both_ways(&before, var)),
@@ -205,13 +207,7 @@ impl System<'_> {
         steps
     }
 
-    fn step(
-        &self,
-        before: &SystemState,
-        thread: usize,
-        action: Move,
-        steps: &mut Steps,
-    ) -> Result<(), Open> {
+    fn step(&self, before: &Rc<SystemState>, thread: usize, action: Move, steps: &mut Steps) -> Result<(), Open> {
         let mut ended = false;
         let mut created = false;
         let after = match action {
@@ -220,7 +216,7 @@ impl System<'_> {
                 let top = before.threads[thread].len() - 1;
                 let procedure = before.threads[thread][top].procedure;
                 let edge = self.task.program.procedure(procedure).edge(id);
-                let mut after = before.clone();
+                let mut after = SystemState::clone(before);
                 after.threads[thread][top].node = edge.to;
                 match &edge.action {
                     Action::Skip | Action::AtomicBegin | Action::AtomicEnd => vec![after],
@@ -238,7 +234,7 @@ impl System<'_> {
                     Action::Call(call) => {
                         after.threads[thread][top].node = edge.from;
                         let locals = self.arguments(before, thread, call)?;
-                        after.threads[thread].push(self.entry_frame(call.callee, locals));
+                        after.threads[thread].push(entry_frame(call.callee, locals));
                         vec![after]
                     }
                     Action::Spawn(_) | Action::Fork(_) if before.threads.len() >= self.bound as usize => {
@@ -251,7 +247,7 @@ impl System<'_> {
                     Action::Spawn(call) => {
                         created = true;
                         let locals = self.arguments(before, thread, call)?;
-                        after.threads.push(vec![self.entry_frame(call.callee, locals)]);
+                        after.threads.push(vec![entry_frame(call.callee, locals)]);
                         let child = after.threads.len() - 1;
                         settle(after, |state| self.is_enforced(state, child))
                     }
@@ -275,7 +271,7 @@ impl System<'_> {
                 if ended {
                     after.threads.remove(thread);
                 }
-                steps.steps.push(Step { before: before.clone(), after, ended, created });
+                steps.steps.push(Step { before: Rc::clone(before), after, ended, created });
             }
         }
         Ok(())
@@ -393,11 +389,8 @@ impl System<'_> {
             assign.pairs.iter().any(|(target, _)| target.var == var && target.passive == passive)
         };
         // What holds for every other thread is checked for each; what concerns none of them, once.
-        let concerned = if exprs.reads(condition).any(|place| place.passive) {
-            others
-        } else {
-            vec![(thread, top)]
-        };
+        let concerned =
+            if exprs.reads(condition).any(|place| place.passive) { others } else { vec![(thread, top)] };
         let mut parts = vec![after];
         for (other, frame) in concerned {
             let mut settled = Vec::new();

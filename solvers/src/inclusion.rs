@@ -1,0 +1,362 @@
+//! Is every state of one parametric set one of another's? In layers, the cheapest first.
+//!
+//! A parametric set is a guard and a vector of values over choice variables ([`SymbolicState`]); it stands for
+//! the values of all choices with a true guard. `A` is included in `B` iff
+//! `forall x. guard_A(x) -> exists y. guard_B(y) & values_A(x) = values_B(y)`.
+//!
+//! | layer | decides | by |
+//! |---|---|---|
+//! | [`Layer::Same`] | included | the sets are the same terms, up to the names of choices |
+//! | [`Layer::Cache`] | both | a question of the same structure was answered before |
+//! | [`Layer::Simulation`] | both | the smaller set is empty, or a random state of it is not in the larger one |
+//! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; none is left, one SAT call |
+//! | [`Layer::Provenance`] | included | the caller's map from choices of `B` to terms over those of `A` |
+//! | [`Layer::Embedded`] | both | [`Embedded`] on what the one-point rule left |
+//! | [`Layer::External`] | both | the caller's [`QbfSolver`], whose claims are checked |
+//!
+//! Both answers carry a certificate, and [`verify()`] re-checks it with a fresh SAT solver.
+//!
+//! Invariant (positions): inside, the choices of `A` are the variables `x0 .. x(u-1)` of a small arena made for
+//! the question, and the choices of `B` follow. So equal structures are equal numbers, whatever the names of
+//! the choices are, and the size of the caller's arena does not matter.
+
+mod cache;
+mod one_point;
+mod pose;
+mod simulation;
+mod verify;
+
+use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
+use thiserror::Error;
+
+use self::cache::Cache;
+use self::pose::Posed;
+pub use self::verify::verify;
+use crate::interrupt::Interrupt;
+use crate::qbf::{
+    self, CertificateError, Counterexample, Embedded, Proofs, QbfAnswer, QbfSolver, QbfStatistics, Witness,
+};
+use crate::sat::{Limits, UnknownReason};
+
+/// Who answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Layer {
+    /// The sets are the same terms.
+    Same,
+    /// The question was answered before.
+    Cache,
+    /// A random state of the smaller set, or that there is none.
+    Simulation,
+    /// The one-point rule left no existential choice.
+    OnePoint,
+    /// The caller's map.
+    Provenance,
+    /// The embedded solver.
+    Embedded,
+    /// The caller's solver.
+    External,
+}
+
+impl Layer {
+    /// All layers, in the order they are asked.
+    pub const ALL: [Layer; 7] = [
+        Layer::Same,
+        Layer::Cache,
+        Layer::Simulation,
+        Layer::OnePoint,
+        Layer::Provenance,
+        Layer::Embedded,
+        Layer::External,
+    ];
+
+    /// The name used in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Layer::Same => "same",
+            Layer::Cache => "cache",
+            Layer::Simulation => "simulation",
+            Layer::OnePoint => "one-point",
+            Layer::Provenance => "provenance",
+            Layer::Embedded => "embedded",
+            Layer::External => "external",
+        }
+    }
+}
+
+/// Whether one set is included in another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InclusionAnswer {
+    /// Every state is one of the larger set's.
+    Included(Layer, Containment),
+    /// Some state is not.
+    NotIncluded(Layer, Escape),
+    /// Neither is known.
+    Unknown(InclusionUnknown),
+}
+
+impl InclusionAnswer {
+    /// Who answered, if somebody did.
+    #[must_use]
+    pub fn layer(&self) -> Option<Layer> {
+        match self {
+            InclusionAnswer::Included(layer, _) | InclusionAnswer::NotIncluded(layer, _) => Some(*layer),
+            InclusionAnswer::Unknown(_) => None,
+        }
+    }
+}
+
+/// Why a set is included: everywhere one of the vectors chooses the same state in the larger set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Containment {
+    /// The choices of the larger set.
+    pub choices: Vec<VarId>,
+    /// Per vector one term over the choices of the smaller set for each choice of the larger one.
+    pub vectors: Vec<Vec<Term>>,
+}
+
+/// Why a set is not included: choices whose state is not in the larger set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Escape {
+    /// The choices of the smaller set and their values.
+    pub choices: Vec<(VarId, bool)>,
+}
+
+/// Why it is not known whether a set is included.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum InclusionUnknown {
+    /// A solver did not decide.
+    #[error(transparent)]
+    Undecided(#[from] UnknownReason),
+    /// The external solver gave an answer that could not be confirmed.
+    #[error("the answer of `{solver}` is not confirmed: {error}")]
+    Unconfirmed {
+        /// Its name.
+        solver: String,
+        /// What is wrong with its certificate.
+        error: CertificateError,
+    },
+}
+
+/// What was asked and who answered, since the checker was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InclusionStatistics {
+    /// Questions.
+    pub checks: u64,
+    answered: [u64; Layer::ALL.len()],
+    /// Questions that stayed open.
+    pub unknown: u64,
+    /// Calls of SAT solvers outside of the embedded solver.
+    pub sat_calls: u64,
+    /// Choices of larger sets that the one-point rule removed.
+    pub choices_removed: u64,
+    /// Work of the embedded solver.
+    pub embedded: QbfStatistics,
+}
+
+impl InclusionStatistics {
+    /// How many questions a layer answered.
+    #[must_use]
+    pub fn answered(&self, layer: Layer) -> u64 {
+        self.answered[layer as usize]
+    }
+}
+
+/// The inclusion check: owns its caches and solvers.
+pub struct Inclusion {
+    cache: Cache,
+    embedded: Embedded,
+    embedded_conflicts: Option<u64>,
+    external: Option<Box<dyn QbfSolver>>,
+    interrupt: Interrupt,
+    statistics: InclusionStatistics,
+}
+
+/// An answer over the positions of choices.
+#[derive(Clone, Debug)]
+enum Verdict {
+    /// Vectors over the arena of the question.
+    Included(Vec<Vec<Term>>),
+    NotIncluded(Vec<bool>),
+}
+
+/// Most conflicts of the embedded solver if there is another one to ask.
+const CONFLICTS_BEFORE_EXTERNAL: u64 = 200_000;
+
+impl Default for Inclusion {
+    fn default() -> Inclusion {
+        let interrupt = Interrupt::new();
+        let mut embedded = Embedded::new();
+        embedded.share_interrupt(&interrupt);
+        Inclusion {
+            cache: Cache::default(),
+            embedded,
+            embedded_conflicts: None,
+            external: None,
+            interrupt,
+            statistics: InclusionStatistics::default(),
+        }
+    }
+}
+
+impl Inclusion {
+    /// A checker without an external solver.
+    #[must_use]
+    pub fn new() -> Inclusion {
+        Inclusion::default()
+    }
+
+    /// A checker that asks `external` when all else fails. Its answers count only if they can be confirmed, so
+    /// it should give witnesses, or be good at counterexamples.
+    #[must_use]
+    pub fn with_external(mut external: Box<dyn QbfSolver>) -> Inclusion {
+        let inclusion = Inclusion::default();
+        external.share_interrupt(&inclusion.interrupt);
+        Inclusion { external: Some(external), ..inclusion }
+    }
+
+    /// Limits the conflicts of the embedded solver; what is left is for the external one, if there is one.
+    /// Without a limit of the caller or of this kind the embedded solver goes on until it has the answer.
+    #[must_use]
+    pub fn limit_embedded(mut self, conflicts: u64) -> Inclusion {
+        self.embedded_conflicts = Some(conflicts);
+        self
+    }
+
+    /// Whether every state of `smaller` is one of `larger`. The sets may share choices; each quantifies its own.
+    ///
+    /// `provenance` is a hint: choices of `larger` and the terms over choices of `smaller` they correspond to.
+    /// Choices that it leaves out correspond to themselves if `smaller` has them. A bad hint costs one SAT call.
+    ///
+    /// # Panics
+    /// If the sets have different numbers of values.
+    pub fn check(
+        &mut self,
+        arena: &mut TermArena,
+        smaller: &SymbolicState,
+        larger: &SymbolicState,
+        provenance: &[(VarId, Term)],
+        limits: &Limits,
+    ) -> InclusionAnswer {
+        assert_eq!(smaller.values.len(), larger.values.len(), "sets of different shape");
+        self.statistics.checks += 1;
+        let mut posed = Posed::new(arena, smaller, larger);
+        match self.decide(arena, &mut posed, provenance, limits) {
+            Ok((layer, verdict)) => {
+                self.statistics.answered[layer as usize] += 1;
+                posed.answer(arena, layer, &verdict)
+            }
+            Err(reason) => {
+                self.statistics.unknown += 1;
+                InclusionAnswer::Unknown(reason)
+            }
+        }
+    }
+
+    fn decide(
+        &mut self,
+        arena: &TermArena,
+        posed: &mut Posed,
+        provenance: &[(VarId, Term)],
+        limits: &Limits,
+    ) -> Result<(Layer, Verdict), InclusionUnknown> {
+        if posed.is_same() {
+            return Ok((Layer::Same, Verdict::Included(vec![posed.identity()])));
+        }
+        if let Some(verdict) = self.cache.find(posed) {
+            return Ok((Layer::Cache, verdict));
+        }
+        let (layer, verdict) = self.search(arena, posed, provenance, limits)?;
+        self.cache.insert(posed, &verdict);
+        Ok((layer, verdict))
+    }
+
+    /// The layers that need a solver.
+    fn search(
+        &mut self,
+        arena: &TermArena,
+        posed: &mut Posed,
+        provenance: &[(VarId, Term)],
+        limits: &Limits,
+    ) -> Result<(Layer, Verdict), InclusionUnknown> {
+        let sat_calls = &mut self.statistics.sat_calls;
+        if let Some(verdict) = simulation::decide(posed, limits, &self.interrupt, sat_calls)? {
+            return Ok((Layer::Simulation, verdict));
+        }
+        let reduced = one_point::reduce(posed);
+        self.statistics.choices_removed += reduced.removed() as u64;
+        if reduced.is_closed() {
+            let verdict = reduced.decide_closed(posed, limits, &self.interrupt, sat_calls)?;
+            return Ok((Layer::OnePoint, verdict));
+        }
+        let hint = posed.hint(arena, provenance, &reduced);
+        if let Some(hint) = &hint {
+            *sat_calls += 1;
+            if posed.is_witness(hint, limits, &self.interrupt)? {
+                return Ok((Layer::Provenance, Verdict::Included(vec![hint.clone()])));
+            }
+        }
+        let question = reduced.question();
+        let hints: Vec<Vec<Term>> = hint.iter().map(|hint| reduced.restrict(hint)).collect();
+        let mut embedded_limits = limits.clone();
+        let default = self.external.is_some().then_some(CONFLICTS_BEFORE_EXTERNAL);
+        if let Some(most) = self.embedded_conflicts.or(default) {
+            embedded_limits.conflicts = Some(limits.conflicts.unwrap_or(u64::MAX).min(most));
+        }
+        let answer = self.embedded.solve_with_hints(&mut posed.arena, &question, &hints, &embedded_limits);
+        self.statistics.embedded = self.embedded.statistics();
+        let unknown = match self.verdict(answer, &reduced) {
+            Ok(verdict) => return Ok((Layer::Embedded, verdict)),
+            Err(unknown) => unknown,
+        };
+        let Some(external) = &mut self.external else { return Err(unknown) };
+        if let Some(reason) = limits.stop_reason(&self.interrupt) {
+            return Err(reason.into());
+        }
+        let answer = external.solve(&mut posed.arena, &question, limits);
+        if !matches!(answer, QbfAnswer::Unknown(_)) {
+            self.statistics.sat_calls += 1;
+            if let Err(error) = qbf::verify(&posed.arena, &question, &answer, Proofs::Trusted, limits) {
+                return Err(InclusionUnknown::Unconfirmed { solver: external.name().to_owned(), error });
+            }
+        }
+        Ok((Layer::External, self.verdict(answer, &reduced)?))
+    }
+
+    /// The answer to the reduced question as one to the whole.
+    fn verdict(&self, answer: QbfAnswer, reduced: &one_point::Reduced) -> Result<Verdict, InclusionUnknown> {
+        match answer {
+            QbfAnswer::True(Some(Witness { vectors })) => {
+                Ok(Verdict::Included(vectors.iter().map(|vector| reduced.extend(vector)).collect()))
+            }
+            QbfAnswer::False(Counterexample { values }) => Ok(Verdict::NotIncluded(values)),
+            QbfAnswer::True(None) => Err(InclusionUnknown::Unconfirmed {
+                solver: self.external.as_ref().map_or_else(String::new, |solver| solver.name().to_owned()),
+                error: CertificateError::Missing,
+            }),
+            QbfAnswer::Unknown(reason) => Err(reason.into()),
+        }
+    }
+
+    /// The handle that stops a running or future check from another thread, within 100 ms.
+    #[must_use]
+    pub fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    /// Replaces the interrupt, so that one handle stops many solvers.
+    pub fn share_interrupt(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
+        self.embedded.share_interrupt(interrupt);
+        if let Some(external) = &mut self.external {
+            external.share_interrupt(interrupt);
+        }
+    }
+
+    /// What was asked and who answered so far.
+    #[must_use]
+    pub fn statistics(&self) -> InclusionStatistics {
+        self.statistics
+    }
+}

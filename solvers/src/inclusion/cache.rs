@@ -1,0 +1,54 @@
+//! Answers by the structure of their questions.
+//!
+//! The key is the whole structure of both sets, not a hash of it, so a hit is never a collision. States that
+//! differ in the program counter or in the names of their choices only ask the same question.
+//!
+//! Invariant (size): the keys together never have more than `MOST_WORDS` words; a cache that would outgrow
+//! this starts again from nothing.
+
+use cusp_encodings::{Term, TermArena};
+use rustc_hash::FxHashMap;
+
+use super::Verdict;
+use super::pose::Posed;
+use crate::qbf::copy_terms;
+
+/// 64 MB of keys.
+const MOST_WORDS: usize = 1 << 24;
+
+/// Known answers; their terms live in an arena of the cache.
+#[derive(Default)]
+pub(super) struct Cache {
+    answers: FxHashMap<Box<[u32]>, Verdict>,
+    arena: TermArena,
+    words: usize,
+}
+
+impl Cache {
+    /// The answer to a question of the same structure, with its terms in the arena of the question.
+    pub(super) fn find(&self, posed: &mut Posed) -> Option<Verdict> {
+        Some(translate(self.answers.get(&posed.key)?, &self.arena, &mut posed.arena))
+    }
+
+    /// Keeps an answer.
+    pub(super) fn insert(&mut self, posed: &Posed, verdict: &Verdict) {
+        if self.words + posed.key.len() > MOST_WORDS {
+            *self = Cache::default();
+        }
+        self.words += posed.key.len();
+        let kept = translate(verdict, &posed.arena, &mut self.arena);
+        self.answers.insert(posed.key.clone(), kept);
+    }
+}
+
+fn translate(verdict: &Verdict, source: &TermArena, target: &mut TermArena) -> Verdict {
+    match verdict {
+        Verdict::NotIncluded(values) => Verdict::NotIncluded(values.clone()),
+        Verdict::Included(vectors) => {
+            let terms: Vec<Term> = copy_terms(source, &vectors.concat(), target, TermArena::var);
+            let mut terms = terms.into_iter();
+            let take = |vector: &Vec<Term>| terms.by_ref().take(vector.len()).collect();
+            Verdict::Included(vectors.iter().map(take).collect())
+        }
+    }
+}

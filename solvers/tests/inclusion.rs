@@ -1,0 +1,285 @@
+//! Inclusion of parametric sets against enumeration of their states.
+//!
+//! `CUSP_COUNT` sets the number of random questions, `CUSP_SEED` the first of them.
+
+#[path = "common/questions.rs"]
+#[allow(dead_code, reason = "shared with the tests of the embedded solver")]
+mod questions;
+#[path = "common/random.rs"]
+#[allow(dead_code, reason = "shared with the tests of SAT solvers")]
+mod random;
+
+use std::collections::BTreeSet;
+
+use cusp_encodings::state::Guards;
+use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
+use cusp_solvers::inclusion::{Inclusion, InclusionAnswer, InclusionUnknown, Layer, verify};
+use cusp_solvers::qbf::{
+    CertificateError, Counterexample, Proofs, QbfAnswer, QbfSolver, QbfStatistics, Question,
+};
+use cusp_solvers::{Interrupt, Limits, UnknownReason};
+
+use crate::questions::{COLUMNS, number_from_environment, random_terms};
+use crate::random::Rng;
+
+/// All states of a set over at most eight choices.
+fn states(arena: &TermArena, set: &SymbolicState) -> BTreeSet<u64> {
+    let choices = arena.support(&set.terms());
+    assert!(choices.len() <= 10, "small sets only");
+    let mut states = BTreeSet::new();
+    for high in 0..1u64 << choices.len().saturating_sub(6) {
+        let words =
+            arena.simulate(&set.terms(), |var| match choices.iter().position(|&choice| choice == var) {
+                Some(place) if place < 6 => COLUMNS[place],
+                Some(place) if high >> (place - 6) & 1 == 1 => u64::MAX,
+                _ => 0,
+            });
+        for lane in 0..64 {
+            if words[0] >> lane & 1 == 1 {
+                states.insert(words[1..].iter().fold(0, |state, word| state << 1 | (word >> lane & 1)));
+            }
+        }
+    }
+    states
+}
+
+fn random_set(rng: &mut Rng, arena: &mut TermArena, choices: &[VarId], values: u32) -> SymbolicState {
+    let gates = 1 + rng.below(12);
+    let pool = random_terms(rng, arena, choices, gates);
+    let pick = |rng: &mut Rng| {
+        let term = pool[rng.below(pool.len() as u32) as usize];
+        term.complement_if(rng.below(2) == 0)
+    };
+    let guard = if rng.below(3) == 0 { pick(rng) } else { Term::TRUE };
+    SymbolicState { guard, values: (0..values).map(|_| pick(rng)).collect() }
+}
+
+/// Two sets that are related in one of the ways that programs relate them, and what the caller knows about it.
+fn random_pair(rng: &mut Rng, arena: &mut TermArena) -> (SymbolicState, SymbolicState, Vec<(VarId, Term)>) {
+    let values = 1 + rng.below(5);
+    let mut fresh = |count: u32| -> Vec<VarId> { (0..count).map(|_| arena.fresh_var()).collect() };
+    let (mine, theirs) = (fresh(1 + rng.below(5)), fresh(1 + rng.below(4)));
+    let larger = random_set(rng, arena, &theirs, values);
+    match rng.below(5) {
+        // Unrelated sets.
+        0 => (random_set(rng, arena, &mine, values), larger, Vec::new()),
+        // A branch and the merge it went into.
+        1 => {
+            let smaller = random_set(rng, arena, &mine, values);
+            let merge = larger.merge(arena, &smaller, Guards::MayOverlap);
+            (smaller, merge, Vec::new())
+        }
+        // An instance of the larger set, sometimes with the way back.
+        2 => {
+            let pool = random_terms(rng, arena, &mine, 4);
+            let map: Vec<(VarId, Term)> =
+                theirs.iter().map(|&var| (var, pool[rng.below(pool.len() as u32) as usize])).collect();
+            let terms =
+                cusp_encodings::Substitution::new(map.iter().copied()).apply_all(arena, &larger.terms());
+            let smaller = SymbolicState { guard: terms[0], values: terms[1..].to_vec() };
+            let map = if rng.below(2) == 0 { map } else { Vec::new() };
+            (smaller, larger, map)
+        }
+        // The same set under other names.
+        3 => {
+            let renaming = arena.rename_fresh(&larger.terms(), |_| true);
+            let terms = renaming.terms;
+            (SymbolicState { guard: terms[0], values: terms[1..].to_vec() }, larger, Vec::new())
+        }
+        // Everything, or everything under a condition.
+        _ => {
+            let smaller = random_set(rng, arena, &mine, values);
+            let mut everything = SymbolicState::arbitrary(arena, values as usize);
+            if rng.below(2) == 0 {
+                let condition = random_terms(rng, arena, &arena.support(&everything.values), 4);
+                everything = everything.assume(arena, condition[condition.len() - 1]);
+            }
+            (smaller, everything, Vec::new())
+        }
+    }
+}
+
+#[test]
+fn random_sets_are_included_iff_their_states_are_and_every_layer_answers() {
+    let first = number_from_environment("CUSP_SEED", 0);
+    let count = number_from_environment("CUSP_COUNT", 4_000);
+    let mut inclusion = Inclusion::new();
+    let mut included = 0;
+    for seed in first..first + count {
+        let rng = &mut Rng(seed);
+        let mut arena = TermArena::new();
+        let (smaller, larger, provenance) = random_pair(rng, &mut arena);
+        let expected = states(&arena, &smaller).is_subset(&states(&arena, &larger));
+        let answer = inclusion.check(&mut arena, &smaller, &larger, &provenance, &Limits::NONE);
+        match &answer {
+            InclusionAnswer::Included(..) => assert!(expected, "CUSP_SEED={seed}: {answer:?}"),
+            InclusionAnswer::NotIncluded(..) => assert!(!expected, "CUSP_SEED={seed}: {answer:?}"),
+            InclusionAnswer::Unknown(reason) => panic!("CUSP_SEED={seed}: {reason}"),
+        }
+        let proofs = if seed % 16 == 0 { Proofs::Checked } else { Proofs::Trusted };
+        let verdict = verify(&arena, &smaller, &larger, &answer, proofs, &Limits::NONE);
+        assert_eq!(verdict, Ok(()), "CUSP_SEED={seed}: {answer:?}");
+        included += u64::from(expected);
+    }
+    let statistics = inclusion.statistics();
+    assert_eq!(statistics.checks, count);
+    assert_eq!(Layer::ALL.iter().map(|&layer| statistics.answered(layer)).sum::<u64>(), count);
+    for layer in Layer::ALL {
+        let answered = statistics.answered(layer);
+        assert!(layer == Layer::External || answered > count / 400, "{}: {statistics:?}", layer.name());
+    }
+    assert!(included > count / 5 && included < count - count / 5, "{included} of {count} are included");
+}
+
+#[test]
+fn both_answers_of_each_layer_have_certificates_that_do_not_fit_other_questions() {
+    let mut rejected = 0;
+    for seed in 0..300 {
+        let rng = &mut Rng(seed);
+        let mut arena = TermArena::new();
+        let (smaller, larger, provenance) = random_pair(rng, &mut arena);
+        let answer = Inclusion::new().check(&mut arena, &smaller, &larger, &provenance, &Limits::NONE);
+        let mutated = match answer {
+            InclusionAnswer::Included(layer, mut containment) => {
+                let Some(term) = containment.vectors.first_mut().and_then(|vector| vector.first_mut()) else {
+                    continue;
+                };
+                *term = !*term;
+                InclusionAnswer::Included(layer, containment)
+            }
+            InclusionAnswer::NotIncluded(layer, mut escape) => {
+                let Some((_, value)) = escape.choices.first_mut() else { continue };
+                *value = !*value;
+                InclusionAnswer::NotIncluded(layer, escape)
+            }
+            InclusionAnswer::Unknown(reason) => panic!("seed {seed}: {reason}"),
+        };
+        let verdict = verify(&arena, &smaller, &larger, &mutated, Proofs::Trusted, &Limits::NONE);
+        let is_included = states(&arena, &smaller).is_subset(&states(&arena, &larger));
+        if verdict.is_ok() {
+            assert_eq!(matches!(mutated, InclusionAnswer::Included(..)), is_included, "seed {seed}");
+        }
+        rejected += u32::from(verdict.is_err());
+    }
+    assert!(rejected > 60, "{rejected} mutants were rejected");
+}
+
+#[test]
+fn a_question_about_renamed_choices_is_answered_from_the_cache() {
+    let mut arena = TermArena::new();
+    let mut inclusion = Inclusion::new();
+    for round in 0..3 {
+        let [a, b, c] = [(); 3].map(|()| arena.fresh());
+        let (both, differ) = (arena.and(a, b), arena.xor(b, c));
+        let smaller = SymbolicState { guard: Term::TRUE, values: vec![both, a] };
+        let larger = SymbolicState { guard: a, values: vec![both, differ] };
+        let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE);
+        assert_eq!(answer.layer() == Some(Layer::Cache), round > 0, "{answer:?}");
+        assert_eq!(verify(&arena, &smaller, &larger, &answer, Proofs::Checked, &Limits::NONE), Ok(()));
+    }
+}
+
+/// A hard question: is the product of two numbers some other product, with the factors below a bound?
+fn hard_pair(arena: &mut TermArena, bits: usize) -> (SymbolicState, SymbolicState) {
+    let mut product = |is_composite: bool| {
+        let [a, b] = [(); 2].map(|()| (0..bits).map(|_| arena.fresh()).collect::<Vec<_>>());
+        let mut sum = vec![Term::FALSE; 2 * bits];
+        for (i, &bit) in a.iter().enumerate() {
+            let mut carry = Term::FALSE;
+            for j in 0..bits {
+                let partial = arena.and(bit, b[j]);
+                let (x, y) = (arena.xor(sum[i + j], partial), arena.and(sum[i + j], partial));
+                sum[i + j] = arena.xor(x, carry);
+                let overflow = arena.and(x, carry);
+                carry = arena.or(y, overflow);
+            }
+            sum[i + bits] = carry;
+        }
+        let guard = if is_composite { arena.and(!a[bits - 1], !b[bits - 1]) } else { Term::TRUE };
+        let guard = arena.and(guard, a[0]);
+        SymbolicState { guard, values: sum }
+    };
+    (product(false), product(true))
+}
+
+#[test]
+fn interrupts_and_limits_leave_the_question_open() {
+    let mut arena = TermArena::new();
+    let (smaller, larger) = hard_pair(&mut arena, 24);
+    let mut inclusion = Inclusion::new();
+    let interrupt = inclusion.interrupt();
+    interrupt.request();
+    let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE);
+    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Interrupted.into()));
+    interrupt.clear();
+    let past = Limits { deadline: Some(std::time::Instant::now()), ..Limits::NONE };
+    let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &past);
+    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Deadline.into()));
+    assert_eq!(inclusion.statistics().unknown, 2);
+    let error = verify(&arena, &smaller, &larger, &answer, Proofs::Trusted, &Limits::NONE);
+    assert_eq!(error, Err(CertificateError::Missing));
+}
+
+/// An external solver that gives a fixed answer to everything.
+struct Stubborn(QbfAnswer);
+
+impl QbfSolver for Stubborn {
+    fn name(&self) -> &'static str {
+        "stubborn"
+    }
+
+    fn solve(&mut self, _: &mut TermArena, question: &Question, _: &Limits) -> QbfAnswer {
+        match &self.0 {
+            QbfAnswer::False(_) => {
+                QbfAnswer::False(Counterexample { values: vec![true; question.universal.len()] })
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        Interrupt::new()
+    }
+
+    fn share_interrupt(&mut self, _: &Interrupt) {}
+
+    fn statistics(&self) -> QbfStatistics {
+        QbfStatistics::default()
+    }
+}
+
+/// A question that no layer before the external one may decide: no state is random enough, nothing is defined,
+/// and the embedded solver has no conflicts to spend.
+fn ask_external(answer: QbfAnswer, is_odd_included: bool) -> InclusionAnswer {
+    let mut arena = TermArena::new();
+    let x: Vec<Term> = (0..9).map(|_| arena.fresh()).collect();
+    let y: Vec<Term> = (0..9).map(|_| arena.fresh()).collect();
+    let pairs = |arena: &mut TermArena, vars: &[Term]| -> Vec<Term> {
+        vars.windows(2).map(|pair| arena.and(pair[0], pair[1])).collect()
+    };
+    let smaller = SymbolicState { guard: Term::TRUE, values: pairs(&mut arena, &x) };
+    let any = arena.and_all(y.iter().copied());
+    let guard = if is_odd_included { Term::TRUE } else { !any };
+    let larger = SymbolicState { guard, values: pairs(&mut arena, &y) };
+    let mut inclusion = Inclusion::with_external(Box::new(Stubborn(answer))).limit_embedded(0);
+    inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE)
+}
+
+#[test]
+fn the_external_solver_is_asked_last_and_believed_only_with_a_certificate() {
+    let counterexample = QbfAnswer::False(Counterexample { values: Vec::new() });
+    let refuted = ask_external(counterexample.clone(), false);
+    assert!(matches!(refuted, InclusionAnswer::NotIncluded(Layer::External, _)), "{refuted:?}");
+    let lie = ask_external(counterexample, true);
+    assert!(
+        matches!(lie, InclusionAnswer::Unknown(InclusionUnknown::Unconfirmed { .. })),
+        "a false counterexample: {lie:?}"
+    );
+    let claim = ask_external(QbfAnswer::True(None), false);
+    assert!(
+        matches!(claim, InclusionAnswer::Unknown(InclusionUnknown::Unconfirmed { .. })),
+        "a claim without a witness: {claim:?}"
+    );
+    let open = ask_external(QbfAnswer::Unknown(UnknownReason::GaveUp), false);
+    assert_eq!(open, InclusionAnswer::Unknown(UnknownReason::GaveUp.into()));
+}

@@ -1,0 +1,51 @@
+//! The README is true: its example prints what it says.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn readme() -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README")
+}
+
+/// The text of the code blocks with this language.
+fn blocks(text: &str, language: &str) -> Vec<String> {
+    let fence = format!("```{language}\n");
+    text.split(&fence)
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn the_first_example_prints_what_the_readme_shows() {
+    let text = readme();
+    let command = &blocks(&text, "sh")[0];
+    let arguments = command.trim().strip_prefix("cargo run --release -- ").expect("runs Cusp");
+    let output = Command::new(env!("CARGO_BIN_EXE_cusp"))
+        .args(arguments.split_whitespace())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("COLUMNS")
+        .output()
+        .expect("Cusp runs");
+    assert_eq!(output.status.code(), Some(10));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), blocks(&text, "text")[0]);
+}
+
+#[test]
+fn the_example_of_the_language_is_a_program() {
+    let text = readme();
+    let example = &blocks(&text, "text")[1];
+    let program = format!("{example}void helper(a) begin skip; end\n");
+    let source = cusp::source::Source::new("README.md", program);
+    let prepared = cusp::check::prepare(&source, &cusp::check::Options::default());
+    let prepared = prepared.map_err(|findings| cusp::diagnostic::render(&source, &findings, false));
+    assert!(prepared.expect("a program").task.program.starts_threads);
+}
+
+#[test]
+fn ci_runs_the_test_command_of_the_readme() {
+    let command = blocks(&readme(), "sh")[1].trim().to_owned();
+    let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).expect("a CI script");
+    assert!(ci.lines().any(|line| line == command), "`{command}` is not in .ci/run");
+}
