@@ -12,8 +12,6 @@ mod oracle_threads;
 mod path_edges;
 #[path = "certify/system_states.rs"]
 mod system_states;
-#[path = "certify/timing.rs"]
-mod timing;
 #[path = "certify/traces.rs"]
 mod traces;
 

@@ -25,7 +25,7 @@ fn check(arena: &TermArena, question: &Question, answer: &QbfAnswer) -> Result<(
 fn random_questions_have_the_answers_of_the_truth_table_and_all_certificates_hold() {
     let first = number_from_environment("CUSP_SEED", 0);
     let (mut trues, mut functional) = (0, 0);
-    let count = number_from_environment("CUSP_COUNT", 4_000);
+    let count = number_from_environment("CUSP_COUNT", 10_000);
     let mut solver = Embedded::new();
     for seed in first..first + count {
         let mut arena = TermArena::new();
@@ -44,7 +44,7 @@ fn random_questions_have_the_answers_of_the_truth_table_and_all_certificates_hol
     }
     functional += solver.statistics().functional;
     assert!(trues > count / 10 && trues < count - count / 10, "{trues} of {count} are true");
-    assert!(functional > count / 10, "{functional} functional witnesses");
+    assert!(functional > count / 20, "{functional} functional witnesses");
 }
 
 #[test]

@@ -109,7 +109,8 @@ pub(super) fn evaluate<C: Copy>(
     ops: &[Op],
     read: impl Fn(Place) -> Result<bool, C>,
 ) -> Result<Values<C>, Stop> {
-    let mut stack: Vec<Values<C>> = Vec::new();
+    // Most expressions fit, and the stack never grows beyond the code.
+    let mut stack: Vec<Values<C>> = Vec::with_capacity(ops.len().min(16));
     for &op in ops {
         let value = match op {
             Op::Const(value) => Some(Values::exactly(value)),

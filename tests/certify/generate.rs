@@ -118,7 +118,7 @@ fn enforce(rng: &mut Rng, scope: &Scope, text: &mut String) {
 }
 
 fn block(rng: &mut Rng, scope: &Scope, depth: usize, text: &mut String) {
-    for _ in 0..1 + rng.below(3) {
+    for _ in 0..=rng.below(3) {
         statement(rng, scope, depth, text);
     }
 }
@@ -193,7 +193,8 @@ fn assignment(rng: &mut Rng, scope: &Scope, text: &mut String) {
     if rng.chance(30) {
         text.push_str(" constrain ");
         let var = rng.pick(&scope.variables);
-        text.push_str(&format!("('{var} {} ", rng.pick(&["|", "&", "=", "!="])));
+        let operator = rng.pick(&["|", "&", "=", "!="]);
+        text.extend(["('", var, " ", operator, " "]);
         expression(rng, scope, 1, text);
         text.push(')');
     }
@@ -202,10 +203,10 @@ fn assignment(rng: &mut Rng, scope: &Scope, text: &mut String) {
 fn passive_assignment(rng: &mut Rng, scope: &Scope, text: &mut String) {
     let local = scope.locals[0];
     let value = rng.pick(&["*", "T", "F", local, "own$", "!own$"]);
-    text.push_str(&format!("{local}$ := {}", value.replace("own", local)));
+    text.extend([local, "$ := ", &value.replace("own", local)]);
     if rng.chance(40) {
         let condition = rng.pick(&["'own$ | own", "own$ | 'own", "own$ | *", "'own$ != own$", "own"]);
-        text.push_str(&format!(" constrain ({})", condition.replace("own", local)));
+        text.extend([" constrain (", &condition.replace("own", local), ")"]);
     }
 }
 

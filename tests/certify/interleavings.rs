@@ -1,6 +1,6 @@
 //! Traces of several threads: right ones, and everything that one small change makes of them.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use cusp::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadStep, Violation};
 use cusp::evidence::{Trace, Verdict};
@@ -21,9 +21,9 @@ fn search(task: &Task, limit: usize) -> Option<Interleaving> {
     let oracle = Threads { task };
     let mut states: Vec<(System, u32)> = Vec::new();
     let mut parents: Vec<Option<(usize, u32, Move)>> = Vec::new();
-    let mut seen: HashMap<(System, u32), usize> = HashMap::new();
+    let mut seen: HashSet<(System, u32)> = HashSet::new();
     for state in oracle.initial() {
-        seen.insert((state.clone(), 1), states.len());
+        seen.insert((state.clone(), 1));
         states.push((state, 1));
         parents.push(None);
     }
@@ -46,8 +46,7 @@ fn search(task: &Task, limit: usize) -> Option<Interleaving> {
             if after.threads.iter().any(|thread| thread.frames.len() > 3) {
                 continue;
             }
-            if !seen.contains_key(&(after.clone(), grown)) {
-                seen.insert((after.clone(), grown), states.len());
+            if seen.insert((after.clone(), grown)) {
                 states.push((after, grown));
                 parents.push(Some((next, thread, action)));
             }
@@ -249,13 +248,13 @@ fn while_the_getafix_flag_holds_no_other_thread_runs() {
 
 #[test]
 fn sentences_say_what_is_wrong() {
+    type Damage = fn(&mut Interleaving, usize);
     let text = "decl g; void main() begin decl x; start_thread f(x); assume(g); assert(F); end
                 void f(p) begin g := p; end";
     let task = task(text, Property::Assertions, Some(3), Dialect::Boom);
     let mut run = search(&task, 20_000).expect("a violation");
     // The shortest run does not need the other thread to do anything.
     let spawn = run.steps.iter().position(|step| step.after.threads.len() == 2).expect("a new thread");
-    type Damage = fn(&mut Interleaving, usize);
     let damages: [(Damage, &str); 9] = [
         (|run, _| run.thread = 9, "thread 9 does not live"),
         (|run, _| run.violation = Violation::Label, "the forbidden label is not at"),

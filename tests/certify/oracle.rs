@@ -2,7 +2,7 @@
 //!
 //! A state is a number whose bits are the globals, then the locals. Nothing is clever here.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use cusp::evidence::PathEdge;
 use cusp::evidence::trace::Violation;
@@ -165,8 +165,8 @@ impl<'a> Sequential<'a> {
     }
 
     /// Whether a set of points holds a violation, and the points that it lacks to be inductive.
-    pub fn obligations(&self, set: &HashSet<Point>) -> (bool, HashSet<Point>) {
-        let mut demanded: HashSet<Point> = HashSet::new();
+    pub fn obligations(&self, set: &BTreeSet<Point>) -> (bool, BTreeSet<Point>) {
+        let mut demanded: BTreeSet<Point> = BTreeSet::new();
         let start = self.program().start.index();
         for state in 0..1_u32 << self.width(start) {
             if self.enforced(start, state) {
@@ -203,7 +203,7 @@ impl<'a> Sequential<'a> {
     }
 
     /// The least inductive set that holds these points, violations or not.
-    pub fn closure(&self, mut set: HashSet<Point>) -> HashSet<Point> {
+    pub fn closure(&self, mut set: BTreeSet<Point>) -> BTreeSet<Point> {
         loop {
             let (_, missing) = self.obligations(&set);
             if missing.is_empty() {
@@ -214,7 +214,7 @@ impl<'a> Sequential<'a> {
     }
 
     /// The points of a certificate.
-    pub fn points(&self, edges: &[PathEdge]) -> HashSet<Point> {
+    pub fn points(&self, edges: &[PathEdge]) -> BTreeSet<Point> {
         edges.iter().flat_map(|edge| self.points_of(edge)).collect()
     }
 
@@ -263,11 +263,24 @@ impl<'a> Sequential<'a> {
         loose
     }
 
+    /// A random way to fix one more variable, if the one that is drawn is open.
+    pub fn narrowed(&self, edge: &PathEdge, rng: &mut Rng) -> PathEdge {
+        let var = rng.below(self.width(edge.procedure.index())) as u32;
+        let value = Some(rng.chance(50));
+        let mut narrow = *edge;
+        if edge.linked >> var & 1 == 1 {
+            narrow.linked &= !(1 << var);
+            narrow.entry = edge.entry.set(var, value);
+        }
+        narrow.now = edge.now.set(var, edge.now.get(var).or(value));
+        narrow
+    }
+
     /// Random path edges whose union is the set.
-    pub fn compress(&self, set: &HashSet<Point>, rng: &mut Rng) -> Vec<PathEdge> {
+    pub fn compress(&self, set: &BTreeSet<Point>, rng: &mut Rng) -> Vec<PathEdge> {
         let mut left: Vec<Point> = set.iter().copied().collect();
         left.sort_unstable();
-        let mut covered: HashSet<Point> = HashSet::new();
+        let mut covered: BTreeSet<Point> = BTreeSet::new();
         let mut edges = Vec::new();
         for point in left {
             if covered.contains(&point) {

@@ -331,7 +331,8 @@ impl<'a> Threads<'a> {
     pub fn obligations(&self, set: &HashSet<Multiset>) -> Option<(bool, HashSet<Multiset>)> {
         let mut demanded: HashSet<Multiset> = self.initial().iter().map(Self::multiset).collect();
         let mut violation = false;
-        for element in set {
+        let elements: Vec<&Multiset> = set.iter().collect();
+        for element in elements {
             let state = Self::numbered(element);
             violation |= state.threads.iter().any(|thread| !self.violations(&state, thread).is_empty());
             let created = state.threads.len() as u32;

@@ -1,9 +1,9 @@
 //! Path-edge certificates against a naive check of the same sets, point by point.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use cusp::evidence::{Certificate, PathEdge, Verdict};
-use cusp::model::cube::Cube;
+use cusp::model::cube::{Cube, low_bits};
 use cusp::model::{Node, ProcId, Task};
 
 use super::generate::{Rng, assertions, sequential};
@@ -31,7 +31,7 @@ fn random_certificates_are_accepted_if_and_only_if_they_are_inductive() {
         let task = sequential(seed);
         let oracle = Sequential::new(&task);
         let mut rng = Rng::new(seed + 1_000_000);
-        let mut set = oracle.closure(HashSet::new());
+        let mut set = oracle.closure(BTreeSet::new());
         let mut count = |accepts: bool| if accepts { accepted += 1 } else { rejected += 1 };
         let mut sorted: Vec<_> = set.iter().copied().collect();
         sorted.sort_unstable();
@@ -49,6 +49,15 @@ fn random_certificates_are_accepted_if_and_only_if_they_are_inductive() {
             let position = rng.below(wider.len());
             wider[position] = oracle.loosened(&wider[position], &mut rng);
             count(agree(&task, &wider, "with a larger edge", seed));
+            let mut narrower = edges.clone();
+            let position = rng.below(narrower.len());
+            narrower[position] = oracle.narrowed(&narrower[position], &mut rng);
+            count(agree(&task, &narrower, "with a smaller edge", seed));
+            let mut moved = edges.clone();
+            let position = rng.below(moved.len());
+            let nodes = task.program.procedure(moved[position].procedure).nodes as usize;
+            moved[position].node = Node::from_index(rng.below(nodes));
+            count(agree(&task, &moved, "with an edge elsewhere", seed));
             // A larger inductive set, for the next round.
             if round < 3 {
                 set = oracle.closure(oracle.points(&wider));
@@ -65,16 +74,16 @@ const CALLER: &str = "decl g; void main() begin g := f(g); assert(g | !g); end
 fn caller_certificate() -> (Task, Vec<PathEdge>) {
     let task = assertions(CALLER);
     let oracle = Sequential::new(&task);
-    let set = oracle.closure(HashSet::new());
+    let set = oracle.closure(BTreeSet::new());
     let edges = oracle.compress(&set, &mut Rng::new(7));
     (task, edges)
 }
 
 #[test]
 fn malformed_path_edges_are_rejected_with_a_sentence() {
+    type Damage = fn(&mut PathEdge);
     let (task, edges) = caller_certificate();
     assert!(accepts(&task, &edges));
-    type Damage = fn(&mut PathEdge);
     let damages: [(Damage, &str); 6] = [
         (|edge| edge.procedure = ProcId::from_index(9), "there is no procedure p9"),
         (|edge| edge.node = Node::from_index(99), "has no node n99"),
@@ -129,16 +138,17 @@ fn wide_scopes_with_few_reads_are_cheap() {
         linked,
     };
     let program = &task.program;
+    let all_globals = low_bits(120);
     let mut edges = Vec::new();
     for (id, procedure) in program.procedures.iter().enumerate() {
         for node in 0..procedure.nodes as usize {
             let written = procedure.name == "main" && node != 0 && node != 2;
             if written {
-                edges.push(all(id, node, (1 << 120) - 1 & !(1 << 7), Cube::ANY.with(7, false)));
+                edges.push(all(id, node, all_globals & !(1 << 7), Cube::ANY.with(7, false)));
                 let held = Cube::ANY.with(7, true).with(3, true);
-                edges.push(all(id, node, (1 << 120) - 1 & !(1 << 7 | 1 << 3), held));
+                edges.push(all(id, node, all_globals & !(1 << 7 | 1 << 3), held));
             } else {
-                edges.push(all(id, node, (1 << 120) - 1, Cube::ANY));
+                edges.push(all(id, node, all_globals, Cube::ANY));
             }
         }
     }

@@ -43,8 +43,16 @@ fn random_certificates_are_accepted_if_and_only_if_they_are_inductive() {
             let mut wider = states.clone();
             let position = rng.below(wider.len());
             wider[position] = Threads::loosened(&wider[position], &mut rng);
-            let kinds =
-                [("compressed", &states), ("without a state", &fewer), ("with a larger state", &wider)];
+            let mut narrower = states.clone();
+            let position = rng.below(narrower.len());
+            let globals = narrower[position].globals;
+            narrower[position].globals = globals.set(0, globals.get(0).or(Some(rng.chance(50))));
+            let kinds = [
+                ("compressed", &states),
+                ("without a state", &fewer),
+                ("with a larger state", &wider),
+                ("with a smaller state", &narrower),
+            ];
             for (what, states) in kinds {
                 match agree(&task, states, what, seed) {
                     Some(true) => accepted += 1,
@@ -84,8 +92,8 @@ fn a_proof_for_a_bound_proves_nothing_for_more_threads() {
 
 #[test]
 fn malformed_system_states_are_rejected_with_a_sentence() {
-    let (task, states) = forking_certificate();
     type Damage = fn(&mut SystemState);
+    let (task, states) = forking_certificate();
     let damages: [(Damage, &str); 8] = [
         (|state| state.globals = state.globals.with(9, true), "fixes a global"),
         (|state| state.threads.push(Vec::new()), "stack is empty"),

@@ -149,11 +149,10 @@ fn is_assertion(task: &Task, procedure: usize, edge: EdgeId) -> bool {
 
 /// A chain of procedures, each of which calls the next twice; the bug is after them.
 fn doubling(length: usize) -> (Task, CallTree) {
-    let mut text = "decl g; void main() begin p0(); assert(g); end\n".to_owned();
-    for i in 0..length {
-        text += &format!("void p{i}() begin p{}(); p{}(); end\n", i + 1, i + 1);
-    }
-    text += &format!("void p{length}() begin skip; end\n");
+    let main = "decl g; void main() begin p0(); assert(g); end\n".to_owned();
+    let chain = (0..length).map(|i| format!("void p{i}() begin p{next}(); p{next}(); end\n", next = i + 1));
+    let last = format!("void p{length}() begin skip; end\n");
+    let text: String = std::iter::once(main).chain(chain).chain([last]).collect();
     let task = assertions(&text);
     let mut order: Vec<usize> = (0..task.program.procedures.len()).collect();
     // Callees come first: the last procedure of the chain, and `main` at the end.
@@ -252,9 +251,9 @@ fn the_violation_may_lie_in_a_call_that_does_not_return() {
 
 #[test]
 fn sentences_say_what_is_wrong() {
+    type Damage = fn(&mut Run);
     let (task, tree) = doubling(1);
     let last = tree.runs.len() - 1;
-    type Damage = fn(&mut Run);
     let damages: [(Damage, &str); 8] = [
         (|run| run.end = End::Exit, "ends without a violation"),
         (|run| run.end = End::Violation(Violation::Label), "the forbidden label is not at"),

@@ -120,7 +120,7 @@ impl Generator {
         }
         let name = if is_main { "main".to_owned() } else { format!("f{index}") };
         let mut proc = Proc { name, returns, params, locals, enforce: None, body: Vec::new() };
-        if self.rng.chance(10) {
+        if self.rng.chance(20) {
             let names = self.names_in(&proc);
             let [left, right] = [0, 1].map(|_| Expr::leaf(self.rng.pick(&names).clone()));
             let sign = *self.rng.pick(&["|", "!=", "=>"]);

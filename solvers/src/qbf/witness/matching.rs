@@ -1,0 +1,85 @@
+//! How much the shape of an open gate looks like that of the term it should equal.
+//!
+//! A set that was made from another one by renaming or substituting choices has its shape, and the witness is
+//! found by laying one over the other. Conjunction and exclusive disjunction commute, so the inputs may be paired
+//! in two ways; the way that looks better a few levels down is taken, above all one that agrees with what is
+//! decided already.
+
+use cusp_encodings::Term;
+
+use super::Walk;
+use crate::qbf::shape::Shape;
+
+/// How deep shapes are compared.
+pub(super) const DEPTH: u32 = 4;
+
+/// What a match asks of two inputs.
+pub(super) type Pairs = [(Term, Term); 2];
+
+impl Walk<'_> {
+    /// How well the wish of a gate matches its shape, and what it asks of the inputs.
+    pub(super) fn match_shape(&mut self, gate: Term) -> Option<(u32, Pairs)> {
+        let goal = self.wishes[gate.index()]?;
+        let (a, b, p, q) = match (self.circuit.shape(gate), Shape::of(self.arena, goal)) {
+            (Shape::And(a, b), Shape::And(p, q)) if !goal.is_complemented() => (a, b, p, q),
+            (Shape::Xor(a, b), Shape::Xor(p, q)) => (a, b, p, q),
+            _ => return None,
+        };
+        let straight = self.match_pairs(gate, [(a, p), (b, q)], goal);
+        let crossed = self.match_pairs(gate, [(a, q), (b, p)], goal);
+        match (straight, crossed) {
+            (Some(one), Some(other)) if one.0 == other.0 => Some((one.0 / 2, one.1)),
+            (Some(one), Some(other)) => Some(if one.0 > other.0 { one } else { other }),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn match_pairs(&mut self, gate: Term, mut pairs: Pairs, goal: Term) -> Option<(u32, Pairs)> {
+        if matches!(self.circuit.shape(gate), Shape::Xor(..)) && goal.is_complemented() {
+            // The side whose sign matters least takes the complement.
+            let taker = usize::from(!self.is_signless(pairs[0].0));
+            pairs[taker].1 = !pairs[taker].1;
+        }
+        let mut score = 0;
+        for (term, wanted) in pairs {
+            if !self.agrees(term, wanted) {
+                return None;
+            }
+            score += self.similarity(term, wanted, DEPTH)?;
+        }
+        Some((score, pairs))
+    }
+
+    fn is_signless(&self, term: Term) -> bool {
+        matches!(self.circuit.shape(term), Shape::Var(_) | Shape::Xor(..))
+    }
+
+    /// How much of the shape of an open term is in another one; `None` if what is decided already differs.
+    pub(super) fn similarity(&self, open: Term, goal: Term, depth: u32) -> Option<u32> {
+        let decided = self.images[open.index()].or(self.wishes[open.index()]);
+        if let Some(decided) = decided {
+            return (decided.complement_if(open.is_complemented()) == goal).then_some(1 << (2 * DEPTH));
+        }
+        let signs_differ = open.is_complemented() != goal.is_complemented();
+        match (self.circuit.shape(open), Shape::of(self.arena, goal)) {
+            (Shape::Var(_), _) => Some(1),
+            _ if depth == 0 => Some(0),
+            (Shape::And(a, b), Shape::And(p, q)) if !signs_differ => self.best_pairing([a, b], [p, q], depth),
+            (Shape::Xor(a, b), Shape::Xor(p, q)) => self.best_pairing([a, b], [p, q], depth),
+            (Shape::Ite(c, t, e), Shape::Ite(d, u, f)) => {
+                let scores = [(c, d), (t, u.complement_if(signs_differ)), (e, f.complement_if(signs_differ))]
+                    .map(|(open, goal)| self.similarity(open, goal, depth - 1));
+                scores.into_iter().try_fold(2, |sum, score| Some(sum + score?))
+            }
+            _ => Some(0),
+        }
+    }
+
+    fn best_pairing(&self, [a, b]: [Term; 2], [p, q]: [Term; 2], depth: u32) -> Option<u32> {
+        let score = |one: (Term, Term), other: (Term, Term)| {
+            let one = self.similarity(one.0, one.1, depth - 1)?;
+            Some(2 + one + self.similarity(other.0, other.1, depth - 1)?)
+        };
+        score((a, p), (b, q)).max(score((a, q), (b, p)))
+    }
+}
