@@ -203,10 +203,8 @@ fn assign_step<W: Words>(
             }
         }
     }
-    let Some(condition) = assign.constrain else { return Ok(true) };
-    let ops = program.exprs.ops(condition);
-    let holds = |draft: &Draft<W>, other: Option<Scope>| {
-        let values = evaluate(ops, |place| {
+    let holds = |draft: &Draft<W>, condition: Expr, other: Option<Scope>| {
+        let values = evaluate(program.exprs.ops(condition), |place| {
             if place.primed {
                 let scope = if place.passive { other.unwrap_or(own) } else { own };
                 draft.read(scope.cell(place.var))
@@ -216,15 +214,16 @@ fn assign_step<W: Words>(
         })?;
         Ok(values.can_be_true)
     };
-    if !program.exprs.reads(condition).any(|place| place.passive) {
-        let answer = holds(draft, None)?;
-        return Ok(draft.require(answer));
-    }
-    // For every passive thread on its own; if there is none, there is nothing to hold.
-    for &other in others {
-        let answer = holds(draft, Some(other))?;
-        if !draft.require(answer) {
-            return Ok(false);
+    for &condition in &assign.constrain {
+        // For every passive thread on its own; if there is none, there is nothing to hold.
+        let passive = program.exprs.reads(condition).any(|place| place.passive);
+        let concerned: Vec<Option<Scope>> =
+            if passive { others.iter().copied().map(Some).collect() } else { vec![None] };
+        for other in concerned {
+            let answer = holds(draft, condition, other)?;
+            if !draft.require(answer) {
+                return Ok(false);
+            }
         }
     }
     Ok(true)

@@ -24,8 +24,9 @@
 //!   satisfiable when it appears, or the step is impossible, and so must that of the thread that
 //!   made the step.
 //! - *Passive variables.* An assignment of a thread in procedure `p` to `x$` concerns every other
-//!   thread with a frame of `p`, and there the topmost such frame. `constrain` with a passive read
-//!   must be satisfiable for each of them on its own, and holds if there is none.
+//!   thread with a frame of `p`, and there the topmost such frame. a condition of
+//!   `constrain` with a passive read must be satisfiable for each of them on its own, and holds if
+//!   there is none.
 //! - *Who holds the system.* Only the holder may make a step, if there is one. There is none at the
 //!   start. After a step of thread `t`: none, if `t` has ended. Otherwise, without the Getafix global
 //!   `atomic`, `t` after `atomic_begin`, none after `atomic_end`, and as before after other steps.

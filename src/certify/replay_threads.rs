@@ -353,9 +353,10 @@ impl Replay<'_> {
                 }
             }
         }
-        let constrain = |own: &[Option<bool>]| match assign.constrain {
-            None => Ok(Answer::Yes),
-            Some(condition) => self.constrain(condition, (before, after), top, own, &passive),
+        let constrain = |own: &[Option<bool>]| {
+            assign.constrain.iter().try_fold(Answer::Yes, |all, &condition| {
+                Ok(all.and(self.constrain(condition, (before, after), top, own, &passive)?))
+            })
         };
         self.arrive(expected, after, at, edge, own, constrain)
     }

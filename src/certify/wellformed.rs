@@ -95,7 +95,7 @@ impl Checker<'_> {
                     }
                     self.expr(value, if target.passive { Position::PassiveValue } else { Position::Plain })?;
                 }
-                assign.constrain.map_or(Ok(()), |condition| self.expr(condition, Position::Constrain))
+                assign.constrain.iter().try_for_each(|&condition| self.expr(condition, Position::Constrain))
             }
             Action::Call(call) => self.call(call),
             Action::Spawn(call) => {

@@ -284,7 +284,7 @@ impl<'a> Lowering<'a> {
                         let target = self.target(Some(scope), &variable.name.name);
                         (target, self.expr(Some(scope), value))
                     });
-                    let assign = Assign { pairs: pair.into_iter().collect(), constrain: None };
+                    let assign = Assign { pairs: pair.into_iter().collect(), constrain: Vec::new() };
                     graph.edge(at, Action::Assign(Box::new(assign)), to, span);
                     at = to;
                 }
@@ -305,7 +305,7 @@ impl<'a> Lowering<'a> {
                         pairs.push((target, self.expr(Some(scope), *value)));
                     }
                 }
-                let constrain = constrain.map(|e| self.expr(Some(scope), e));
+                let constrain = constrain.map_or_else(Vec::new, |e| self.constraints(scope, e));
                 Action::Assign(Box::new(Assign { pairs, constrain }))
             }
             StmtKind::Dead(variables) => {
@@ -316,7 +316,7 @@ impl<'a> Lowering<'a> {
                         pairs.push((target, self.exprs.single(Op::Choice)));
                     }
                 }
-                Action::Assign(Box::new(Assign { pairs, constrain: None }))
+                Action::Assign(Box::new(Assign { pairs, constrain: Vec::new() }))
             }
             StmtKind::Call { targets, callee, args } => {
                 let asynchronous = statement.labels.iter().any(|l| l.name.starts_with("ASYNC_"));
@@ -375,7 +375,7 @@ impl<'a> Lowering<'a> {
             };
             pairs.push((Target { var: Var::Local(first + i as u32), passive: false }, value));
         }
-        Action::Assign(Box::new(Assign { pairs, constrain: None }))
+        Action::Assign(Box::new(Assign { pairs, constrain: Vec::new() }))
     }
 
     /// What runs before `main`, if anything does.
@@ -391,7 +391,7 @@ impl<'a> Lowering<'a> {
         graph.step(&mut at, Action::AtomicBegin, Span::default());
         for &(global, value) in &names.initialisers {
             let target = Target { var: Var::Global(global), passive: false };
-            let assign = Assign { pairs: vec![(target, self.expr(None, value))], constrain: None };
+            let assign = Assign { pairs: vec![(target, self.expr(None, value))], constrain: Vec::new() };
             let span = names.globals[global as usize].1.to(self.ast.expr(value).span);
             graph.step(&mut at, Action::Assign(Box::new(assign)), span);
         }
@@ -480,6 +480,40 @@ impl<'a> Lowering<'a> {
         Some(self.exprs.finish(start))
     }
 
+    /// A condition in two parts: what concerns this thread only, and what concerns every other
+    /// thread too. Choices are independent, so the parts can be satisfied one by one.
+    fn constraints(&mut self, scope: &Scope, root: ExprId) -> Vec<Expr> {
+        let (mut own, mut of_each) = (Vec::new(), Vec::new());
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            match &self.ast.expr(id).kind {
+                ExprKind::Paren(inner) => todo.push(*inner),
+                ExprKind::Binary(BinaryOp::And, left, right) => todo.extend([*right, *left]),
+                _ if self.reads_other_threads(scope, id) => of_each.push(id),
+                _ => own.push(id),
+            }
+        }
+        [own, of_each].iter().filter_map(|part| self.conjunction(scope, part)).collect()
+    }
+
+    fn reads_other_threads(&self, scope: &Scope, root: ExprId) -> bool {
+        let mut todo = vec![root];
+        while let Some(id) = todo.pop() {
+            match &self.ast.expr(id).kind {
+                ExprKind::Const(_) | ExprKind::Choice | ExprKind::Error => {}
+                ExprKind::Name { name, .. } => {
+                    if self.names.variable(Some(scope), name).is_some_and(|meaning| meaning.passive) {
+                        return true;
+                    }
+                }
+                ExprKind::Not(e) | ExprKind::Paren(e) => todo.push(*e),
+                ExprKind::Binary(_, l, r) | ExprKind::Schoose(l, r) => todo.extend([*l, *r]),
+                ExprKind::Ite(c, t, e) => todo.extend([*c, *t, *e]),
+            }
+        }
+        false
+    }
+
     fn expr(&mut self, scope: Option<&Scope>, root: ExprId) -> Expr {
         let start = self.exprs.begin();
         self.emit(scope, root);
@@ -530,7 +564,7 @@ impl<'a> Lowering<'a> {
                     }
                 }
                 ExprKind::Ite(c, t, e) => {
-                    todo.extend([Todo::Put(Op::Ite), Todo::Visit(*e), Todo::Visit(*t), Todo::Visit(*c)])
+                    todo.extend([Todo::Put(Op::Ite), Todo::Visit(*e), Todo::Visit(*t), Todo::Visit(*c)]);
                 }
                 // pos | (* & !neg)
                 ExprKind::Schoose(pos, neg) => todo.extend([

@@ -81,8 +81,10 @@ pub struct Target {
 pub struct Assign {
     /// Targets with their right sides; no target occurs twice.
     pub pairs: Vec<(Target, Expr)>,
-    /// Must be satisfiable between the states before and after, for every passive thread.
-    pub constrain: Option<Expr>,
+    /// Each must be satisfiable between the states before and after: once, or, if it reads `x$`,
+    /// for every thread that `x$` means. A written condition `a & b$` is two of them, so that `a` is
+    /// demanded even where there is no other thread.
+    pub constrain: Vec<Expr>,
 }
 
 impl Assign {

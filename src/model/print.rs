@@ -103,14 +103,14 @@ impl Program {
                 for (i, &(_, value)) in assign.pairs.iter().enumerate() {
                     self.write_after(out, if i == 0 { "" } else { ", " }, proc, value)?;
                 }
-                match assign.constrain {
-                    None if assign.pairs.is_empty() => write!(out, "assign nothing"),
-                    None => Ok(()),
-                    Some(e) => {
-                        let gap = if assign.pairs.is_empty() { "constrain " } else { " constrain " };
-                        self.write_after(out, gap, proc, e)
-                    }
+                if assign.pairs.is_empty() && assign.constrain.is_empty() {
+                    return write!(out, "assign nothing");
                 }
+                for (i, &condition) in assign.constrain.iter().enumerate() {
+                    let first = i == 0 && assign.pairs.is_empty();
+                    self.write_after(out, if first { "constrain " } else { " constrain " }, proc, condition)?;
+                }
+                Ok(())
             }
             Action::Call(call) => {
                 let targets = call.targets.iter().map(|target| match *target {
@@ -298,7 +298,7 @@ mod tests {
                 (own(Var::Local(1)), exprs.single(Op::Choice)),
                 (Target { var: Var::Local(1), passive: true }, code(&mut exprs, &[other_x, g, Op::And])),
             ],
-            constrain: Some(code(&mut exprs, &[new_x, x, Op::Xor])),
+            constrain: vec![code(&mut exprs, &[new_x, x, Op::Xor])],
         };
         let call = |targets, arg| Box::new(Call { callee: ProcId::from_index(0), args: vec![arg], targets });
         let arg = exprs.single(Op::Const(true));
@@ -306,7 +306,7 @@ mod tests {
             (Action::Assume(ite), Some(true)),
             (Action::Assert(both), Some(false)),
             (Action::Assign(Box::new(assign)), None),
-            (Action::Assign(Box::new(Assign { pairs: Vec::new(), constrain: None })), None),
+            (Action::Assign(Box::new(Assign { pairs: Vec::new(), constrain: Vec::new() })), None),
             (Action::Call(call(vec![Some(Var::Global(1))], arg)), None),
             (Action::Call(call(vec![None], both)), None),
             (Action::Spawn(call(Vec::new(), arg)), None),

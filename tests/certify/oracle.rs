@@ -112,7 +112,7 @@ impl<'a> Sequential<'a> {
                 let given = own
                     .iter()
                     .all(|(t, value)| self.can_be(*value, bit(after, self.position(t.var)), before));
-                let constrained = assign.constrain.is_none_or(|condition| {
+                let constrained = assign.constrain.iter().all(|&condition| {
                     let reads_others = self.program().exprs.reads(condition).any(|place| place.passive);
                     reads_others
                         || can_be(self.program(), condition, true, &|place| {

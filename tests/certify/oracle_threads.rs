@@ -257,14 +257,14 @@ impl<'a> Threads<'a> {
         };
         let globals = (0..before.globals.0.len() as u32).map(Var::Global);
         let own_locals = (0..locals(before, own).0.len() as u32).map(Var::Local);
-        let reads_others =
-            assign.constrain.is_some_and(|e| self.program().exprs.reads(e).any(|place| place.passive));
-        let constrained = |other: (usize, usize)| {
-            assign.constrain.is_none_or(|e| can_be(self.program(), e, true, &read_for(other)))
+        let constrained = |&condition: &Expr| {
+            let holds = |other: (usize, usize)| can_be(self.program(), condition, true, &read_for(other));
+            let reads_others = self.program().exprs.reads(condition).any(|place| place.passive);
+            if reads_others { passive.iter().all(|&other| holds(other)) } else { holds(own) }
         };
         globals.chain(own_locals.clone()).all(|var| changes(var, own, false))
             && passive.iter().all(|&other| own_locals.clone().all(|var| changes(var, other, true)))
-            && if reads_others { passive.iter().all(|&other| constrained(other)) } else { constrained(own) }
+            && assign.constrain.iter().all(constrained)
     }
 
     /// How a thread violates the property.

@@ -88,7 +88,7 @@ impl Builder {
 /// `var := value`
 pub fn assign(var: Var, value: Expr) -> Action {
     let pairs = vec![(Target { var, passive: false }, value)];
-    Action::Assign(Box::new(Assign { pairs, constrain: None }))
+    Action::Assign(Box::new(Assign { pairs, constrain: Vec::new() }))
 }
 
 /// `procedure()`
@@ -259,7 +259,7 @@ impl Making<'_> {
             let value = self.reads(passive, false);
             pairs.push((Target { var, passive }, value));
         }
-        let constrain = self.rng.chance(30).then(|| self.reads(self.shape.threads, true));
+        let constrain = self.rng.chance(30).then(|| self.reads(self.shape.threads, true)).into_iter().collect();
         Action::Assign(Box::new(Assign { pairs, constrain }))
     }
 

@@ -315,19 +315,20 @@ impl Explorer<'_> {
                 results = next;
             }
         }
-        let Some(condition) = assign.constrain else { return results };
-        let passive = self.task.program.exprs.reads(condition).any(|place| place.passive);
-        let concerned = if passive { others } else { vec![(thread, top)] };
-        results.retain(|after| {
-            concerned.iter().all(|&(other, frame)| {
-                let read = |place: Place| {
-                    let state = if place.primed { after } else { before };
-                    let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
-                    look(state, thread, frame, place.var)
-                };
-                self.values(condition, &read).contains(&true)
-            })
-        });
+        for &condition in &assign.constrain {
+            let passive = self.task.program.exprs.reads(condition).any(|place| place.passive);
+            let concerned = if passive { others.clone() } else { vec![(thread, top)] };
+            results.retain(|after| {
+                concerned.iter().all(|&(other, frame)| {
+                    let read = |place: Place| {
+                        let state = if place.primed { after } else { before };
+                        let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
+                        look(state, thread, frame, place.var)
+                    };
+                    self.values(condition, &read).contains(&true)
+                })
+            });
+        }
         results
     }
 }

@@ -273,25 +273,27 @@ impl<'a> Saturation<'a> {
             after = after.write(var, self.values(*value, before.now)?.single());
             written |= 1 << var;
         }
-        let Some(condition) = assign.constrain else { return Ok(vec![after]) };
         let exprs = &self.task.program.exprs;
-        if exprs.reads(condition).any(|place| place.passive) {
-            return Ok(vec![after]);
-        }
-        let mut parts = Vec::new();
-        let mut open = vec![after];
-        while let Some(after) = open.pop() {
-            let values = eval(exprs.ops(condition), |place: Place| {
-                let var = self.scopes.slot(place.var);
-                let is_new = place.primed && written >> var & 1 == 1;
-                let state = if is_new { after.now } else { before.now };
-                state.get(var).ok_or((var, is_new))
-            });
-            match values {
-                Ok(values) if values.can_hold => parts.push(after),
-                Ok(_) => {}
-                Err((var, true)) => open.extend([true, false].map(|b| after.write(var, Some(b)))),
-                Err((var, false)) => return Err(var),
+        let mut parts = vec![after];
+        for &condition in &assign.constrain {
+            // It speaks of every other thread, and there is none.
+            if exprs.reads(condition).any(|place| place.passive) {
+                continue;
+            }
+            let mut open = std::mem::take(&mut parts);
+            while let Some(after) = open.pop() {
+                let values = eval(exprs.ops(condition), |place: Place| {
+                    let var = self.scopes.slot(place.var);
+                    let is_new = place.primed && written >> var & 1 == 1;
+                    let state = if is_new { after.now } else { before.now };
+                    state.get(var).ok_or((var, is_new))
+                });
+                match values {
+                    Ok(values) if values.can_hold => parts.push(after),
+                    Ok(_) => {}
+                    Err((var, true)) => open.extend([true, false].map(|b| after.write(var, Some(b)))),
+                    Err((var, false)) => return Err(var),
+                }
             }
         }
         Ok(parts)

@@ -384,31 +384,31 @@ impl System<'_> {
                 write(&mut after, other, frame, target.var, values.single());
             }
         }
-        let Some(condition) = assign.constrain else { return Ok(vec![after]) };
         let is_written = |var: Var, passive: bool| {
             assign.pairs.iter().any(|(target, _)| target.var == var && target.passive == passive)
         };
-        // What holds for every other thread is checked for each; what concerns none of them, once.
-        let concerned =
-            if exprs.reads(condition).any(|place| place.passive) { others } else { vec![(thread, top)] };
         let mut parts = vec![after];
-        for (other, frame) in concerned {
-            let mut settled = Vec::new();
-            while let Some(after) = parts.pop() {
-                let values = eval(exprs.ops(condition), |place: Place| {
-                    let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
-                    let is_new = place.primed && is_written(place.var, place.passive);
-                    let state = if is_new { &after } else { before };
-                    look(state, thread, frame, place.var).map_err(|open| (open, is_new))
-                });
-                match values {
-                    Ok(values) if values.can_hold => settled.push(after),
-                    Ok(_) => {}
-                    Err((open, true)) => parts.extend(both_ways(&after, open)),
-                    Err((open, false)) => return Err(open),
+        for &condition in &assign.constrain {
+            // What holds for every other thread is checked for each; what concerns none of them, once.
+            let of_each = exprs.reads(condition).any(|place| place.passive);
+            let concerned = if of_each { &others[..] } else { &[(thread, top)] };
+            for &(other, frame) in concerned {
+                let mut open = std::mem::take(&mut parts);
+                while let Some(after) = open.pop() {
+                    let values = eval(exprs.ops(condition), |place: Place| {
+                        let (thread, frame) = if place.passive { (other, frame) } else { (thread, top) };
+                        let is_new = place.primed && is_written(place.var, place.passive);
+                        let state = if is_new { &after } else { before };
+                        look(state, thread, frame, place.var).map_err(|open| (open, is_new))
+                    });
+                    match values {
+                        Ok(values) if values.can_hold => parts.push(after),
+                        Ok(_) => {}
+                        Err((var, true)) => open.extend(both_ways(&after, var)),
+                        Err((var, false)) => return Err(var),
+                    }
                 }
             }
-            parts = settled;
         }
         Ok(parts)
     }

@@ -423,9 +423,9 @@ impl Mentions<'_> {
         for &(_, value) in &assign.pairs {
             self.reads(proc, at, value, |_| false);
         }
-        if let Some(constrain) = assign.constrain {
-            let assigned: FxHashSet<Var> = own.clone().collect();
-            self.reads(proc, at, constrain, |var| assigned.contains(&var));
+        let assigned: FxHashSet<Var> = own.clone().collect();
+        for &condition in &assign.constrain {
+            self.reads(proc, at, condition, |var| assigned.contains(&var));
         }
         own.for_each(|var| self.add(var, at, Usage::Write));
     }
