@@ -41,7 +41,7 @@ fn certified_word(task: &Task, engine: Explicit) -> Result<&'static str, String>
     match certified.verdict() {
         Verdict::Safe(_) => Ok("safe"),
         Verdict::Unsafe(_) => Ok("unsafe"),
-        Verdict::Unknown(reason) => Err(format!("{engine:?}: unknown: {reason}")),
+        Verdict::Unknown(unknown) => Err(format!("{engine:?}: unknown: {}", unknown.reason)),
     }
 }
 

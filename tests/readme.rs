@@ -11,10 +11,7 @@ fn readme() -> String {
 /// The text of the code blocks with this language.
 fn blocks(text: &str, language: &str) -> Vec<String> {
     let fence = format!("```{language}\n");
-    text.split(&fence)
-        .skip(1)
-        .map(|rest| rest.split("```").next().unwrap_or_default().to_owned())
-        .collect()
+    text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap_or_default().to_owned()).collect()
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cusp::budget::Budget;
 use cusp::certify::{Certified, certify};
 use cusp::check::{self, Options, Outcome, Prepared, ThreadLimit};
-use cusp::evidence::{Reason, Verdict};
+use cusp::evidence::{Reason, Unknown, Verdict};
 use cusp::progress::Quiet;
 use cusp::report::json::Report;
 use cusp::report::{Detail, Subject, View, text, verdict_line};
@@ -58,10 +58,10 @@ fn corpus(name: &str) -> String {
 }
 
 /// The same program with a given end of the check.
-fn given_up(program: &str, options: &Options, reason: Reason) -> String {
+fn given_up(program: &str, options: &Options, unknown: Unknown) -> String {
     let source = Source::new("demo.bp", program);
     let prepared = check::prepare(&source, options).expect("a program");
-    let unknown = Verdict::Unknown(reason);
+    let unknown = Verdict::Unknown(unknown);
     let certified = certify(&prepared.task, unknown, &Budget::unlimited()).expect("nothing to check");
     Answered { source, prepared, certified }.text(Detail::Short)
 }
@@ -536,10 +536,10 @@ fn an_unknown_verdict_says_why_and_what_to_do() {
         Reason::Memory { limit: 512 << 20 },
         Reason::Interrupted,
         Reason::TooManyVariables { procedure: "main".to_owned(), count: 200, limit: 128 },
-        Reason::UnboundedThreads { explored: 3 },
+        Reason::UnboundedThreads,
         Reason::UnboundedRecursion { procedure: recursive },
     ];
-    let bounded = reasons.iter().map(|reason| given_up(program, &threads(3), reason.clone()));
+    let bounded = reasons.iter().map(|reason| given_up(program, &threads(3), reason.clone().into()));
     insta::assert_snapshot!(bounded.collect::<String>(), @"
     UNKNOWN  demo.bp: the time limit of 1.5 s is over
       help: give it more time with `--timeout SECONDS`
@@ -547,14 +547,16 @@ fn an_unknown_verdict_says_why_and_what_to_do() {
       help: give it more memory with `--memory MB`
     UNKNOWN  demo.bp: interrupted
     UNKNOWN  demo.bp: procedure `main` sees 200 variables, the explicit engine holds 128
-    UNKNOWN  demo.bp: the program may start arbitrarily many threads, and the explicit engine has looked at all runs with at most 3
-      established: no assertion can fail with at most 3 threads at once
+    UNKNOWN  demo.bp: the program may start arbitrarily many threads, and the explicit engine needs a bound
       help: bound the number of threads that live at once with `--threads N`
     UNKNOWN  demo.bp: `main` is recursive in a program with threads
     ");
-    let unbounded = given_up(program, &Options::default(), Reason::Timeout(Duration::from_secs(60)));
+    let reason = Reason::Timeout(Duration::from_secs(60));
+    let seen = Some("no violation in any run with at most 3 threads at once".to_owned());
+    let unbounded = given_up(program, &Options::default(), Unknown { reason, seen });
     insta::assert_snapshot!(unbounded, @"
     UNKNOWN  demo.bp: the time limit of 60 s is over
+      seen (not certified): no violation in any run with at most 3 threads at once
       help: give it more time with `--timeout SECONDS`
       help: bound the number of threads that live at once with `--threads N`
     ");

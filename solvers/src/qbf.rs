@@ -16,7 +16,9 @@
 //! False: values `x*` such that `M(x*, y)` has no model. Either is one SAT call for [`verify()`].
 
 pub mod embedded;
+pub mod external;
 mod point;
+pub mod race;
 mod scratch;
 mod shape;
 pub mod verify;
@@ -25,6 +27,8 @@ mod witness;
 use cusp_encodings::{Qcir, Quantifier, Term, TermArena, VarId};
 
 pub use self::embedded::Embedded;
+pub use self::external::ExternalQbf;
+pub use self::race::Race;
 pub(crate) use self::scratch::copy_terms;
 pub use self::verify::{CertificateError, Proofs, verify};
 use crate::interrupt::Interrupt;

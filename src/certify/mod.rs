@@ -88,7 +88,7 @@ impl std::error::Error for Rejection {}
 pub fn certify(task: &Task, verdict: Verdict, budget: &Budget) -> Result<Certified, Rejection> {
     match check(task, &verdict, budget) {
         Ok(()) => Ok(Certified { verdict }),
-        Err(Stop::Exhausted(reason)) => Ok(Certified { verdict: Verdict::Unknown(reason) }),
+        Err(Stop::Exhausted(reason)) => Ok(Certified { verdict: reason.into() }),
         Err(Stop::Rejected(sentence)) => Err(Rejection(sentence)),
     }
 }

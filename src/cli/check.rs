@@ -116,7 +116,7 @@ impl Session<'_> {
         let status = match certified.verdict() {
             Verdict::Safe(_) => Status::Safe,
             Verdict::Unsafe(_) => Status::Unsafe,
-            Verdict::Unknown(Reason::Interrupted) => Status::Interrupted,
+            Verdict::Unknown(unknown) if unknown.reason == Reason::Interrupted => Status::Interrupted,
             Verdict::Unknown(_) => Status::Unknown,
         };
         let subject = Subject { source, task: &prepared.task, certified, engine: self.engine() };

@@ -23,7 +23,28 @@ pub enum Verdict {
     /// Refuted; the trace can be replayed without the engine.
     Unsafe(Trace),
     /// Neither.
-    Unknown(Reason),
+    Unknown(Unknown),
+}
+
+/// No answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Why.
+    pub reason: Reason,
+    /// What the engine saw all the same, in words. Nobody has checked it.
+    pub seen: Option<String>,
+}
+
+impl From<Reason> for Unknown {
+    fn from(reason: Reason) -> Self {
+        Self { reason, seen: None }
+    }
+}
+
+impl From<Reason> for Verdict {
+    fn from(reason: Reason) -> Self {
+        Self::Unknown(reason.into())
+    }
 }
 
 /// Why there is no answer.
@@ -49,10 +70,7 @@ pub enum Reason {
         limit: usize,
     },
     /// The number of threads has no bound, and the engine needs one to finish.
-    UnboundedThreads {
-        /// Every run with at most this many threads was seen to be fine.
-        explored: u32,
-    },
+    UnboundedThreads,
     /// Stacks grow without a bound in a program with threads.
     UnboundedRecursion {
         /// A procedure that takes part.
@@ -69,10 +87,8 @@ impl fmt::Display for Reason {
             Self::TooManyVariables { procedure, count, limit } => {
                 write!(f, "procedure `{procedure}` sees {count} variables, the explicit engine holds {limit}")
             }
-            Self::UnboundedThreads { explored } => write!(
-                f,
-                "the program may start arbitrarily many threads, and the explicit engine has looked \
-                 at all runs with at most {explored}"
+            Self::UnboundedThreads => f.write_str(
+                "the program may start arbitrarily many threads, and the explicit engine needs a bound",
             ),
             Self::UnboundedRecursion { procedure } => {
                 write!(f, "`{procedure}` is recursive in a program with threads")
@@ -88,7 +104,7 @@ impl Reason {
         match self {
             Self::Timeout(_) => Some("give it more time with `--timeout SECONDS`"),
             Self::Memory { .. } => Some("give it more memory with `--memory MB`"),
-            Self::UnboundedThreads { .. } => {
+            Self::UnboundedThreads => {
                 Some("bound the number of threads that live at once with `--threads N`")
             }
             Self::Interrupted | Self::TooManyVariables { .. } | Self::UnboundedRecursion { .. } => None,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::{Property, Task};
 use crate::source::{Source, Span};
 
@@ -23,7 +23,7 @@ pub fn text(subject: &Subject, view: View) -> String {
     match subject.certified.verdict() {
         Verdict::Safe(_) => {}
         Verdict::Unsafe(trace) => refutation(subject, trace, view, &mut out),
-        Verdict::Unknown(reason) => explanation(subject.task, reason, &mut out),
+        Verdict::Unknown(unknown) => explanation(subject.task, unknown, &mut out),
     }
     out
 }
@@ -41,7 +41,7 @@ pub fn verdict_line(subject: &Subject, colour: bool) -> String {
             (palette.good, "SAFE", sentence)
         }
         Verdict::Unsafe(trace) => (palette.bad, "UNSAFE", unsafe_claim(task, trace)),
-        Verdict::Unknown(reason) => (palette.open, "UNKNOWN", reason.to_string()),
+        Verdict::Unknown(unknown) => (palette.open, "UNKNOWN", unknown.reason.to_string()),
     };
     let mut out = String::new();
     paint(&mut out, style, word);
@@ -85,12 +85,12 @@ fn unsafe_claim(task: &Task, trace: &Trace) -> String {
     }
 }
 
-/// Why there is no answer, what is known all the same, and what to do.
-fn explanation(task: &Task, reason: &Reason, out: &mut String) {
-    if let Some(known) = established(task, reason) {
-        let _ = writeln!(out, "  established: {known}");
+/// Why there is no answer, what was seen all the same, and what to do.
+fn explanation(task: &Task, unknown: &Unknown, out: &mut String) {
+    if let Some(seen) = &unknown.seen {
+        let _ = writeln!(out, "  seen (not certified): {seen}");
     }
-    for advice in advice(task, reason) {
+    for advice in advice(task, &unknown.reason) {
         let _ = writeln!(out, "  help: {advice}");
     }
 }
@@ -105,15 +105,6 @@ pub fn advice(task: &Task, reason: &Reason) -> Vec<&'static str> {
         advice.push("bound the number of threads that live at once with `--threads N`");
     }
     advice
-}
-
-/// What a run without an answer did show.
-#[must_use]
-pub fn established(task: &Task, reason: &Reason) -> Option<String> {
-    match reason {
-        Reason::UnboundedThreads { explored } if *explored > 0 => Some(safe_claim(task, Some(*explored))),
-        _ => None,
-    }
 }
 
 /// The violated statement and the trace.

@@ -59,7 +59,9 @@ impl Reads {
 fn expressions_of(action: &Action) -> Vec<Expr> {
     match action {
         Action::Assume(e) | Action::Assert(e) => vec![*e],
-        Action::Assign(assign) => assign.pairs.iter().map(|&(_, e)| e).chain(assign.constrain.iter().copied()).collect(),
+        Action::Assign(assign) => {
+            assign.pairs.iter().map(|&(_, e)| e).chain(assign.constrain.iter().copied()).collect()
+        }
         Action::Call(call) | Action::Spawn(call) => call.args.clone(),
         Action::Skip | Action::Fork(_) | Action::EndThread | Action::AtomicBegin | Action::AtomicEnd => {
             Vec::new()

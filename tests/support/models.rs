@@ -259,7 +259,8 @@ impl Making<'_> {
             let value = self.reads(passive, false);
             pairs.push((Target { var, passive }, value));
         }
-        let constrain = self.rng.chance(30).then(|| self.reads(self.shape.threads, true)).into_iter().collect();
+        let constrain =
+            self.rng.chance(30).then(|| self.reads(self.shape.threads, true)).into_iter().collect();
         Action::Assign(Box::new(Assign { pairs, constrain }))
     }
 

@@ -20,7 +20,7 @@ use super::scope::Scopes;
 use super::threads::{AtBound, System};
 use crate::budget::Budget;
 use crate::evidence::trace::{Move, Violation};
-use crate::evidence::{Certificate, Reason, SystemState, Trace, Verdict};
+use crate::evidence::{Certificate, Reason, SystemState, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::progress::Progress;
 
@@ -78,16 +78,15 @@ pub(super) fn run(
             threads_cut: false,
             stack_cut: None,
         };
-        let give_up = Reason::UnboundedThreads { explored: bound - 1 };
-        match exploration.explore(budget, progress, &give_up) {
-            Err(reason) => return Verdict::Unknown(reason),
+        match exploration.explore(budget, progress) {
+            Err(reason) => return Verdict::Unknown(Unknown { reason, seen: seen_before(task, bound) }),
             Ok(Some(found)) => {
                 let interleaving = super::schedule::build(&exploration, &found);
                 return Verdict::Unsafe(Trace::Interleaved(interleaving));
             }
             Ok(None) if exploration.stack_cut.is_some() => {
                 let procedure = exploration.stack_cut.unwrap_or_default();
-                return Verdict::Unknown(Reason::UnboundedRecursion { procedure });
+                return Reason::UnboundedRecursion { procedure }.into();
             }
             Ok(None) if exploration.threads_cut => {}
             Ok(None) => {
@@ -96,16 +95,20 @@ pub(super) fn run(
             }
         }
     }
-    Verdict::Unknown(Reason::UnboundedThreads { explored: u32::MAX })
+    Reason::UnboundedThreads.into()
+}
+
+/// What the rounds before this one have seen.
+fn seen_before(task: &Task, bound: u32) -> Option<String> {
+    match (task.threads, bound - 1) {
+        (Some(_), _) | (_, 0) => None,
+        (None, 1) => Some("no violation in any run with one thread at a time".to_owned()),
+        (None, n) => Some(format!("no violation in any run with at most {n} threads at once")),
+    }
 }
 
 impl Exploration<'_> {
-    fn explore(
-        &mut self,
-        budget: &Budget,
-        progress: &dyn Progress,
-        give_up: &Reason,
-    ) -> Result<Option<Found>, Reason> {
+    fn explore(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<Option<Found>, Reason> {
         for state in self.system.initial() {
             self.add(&state, None);
         }
@@ -115,7 +118,7 @@ impl Exploration<'_> {
                 return Err(reason);
             }
             if self.system.at_bound == AtBound::Cut && self.states.len() > MAX_STATES_UNBOUNDED {
-                return Err(give_up.clone());
+                return Err(Reason::UnboundedThreads);
             }
             progress.say(&|| {
                 let (seen, bound) = (self.states.len(), self.system.bound);

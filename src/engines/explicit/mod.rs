@@ -51,7 +51,7 @@ impl Engine for Explicit {
             |procedure, node, var| live.as_ref().is_none_or(|live| live.is_live(procedure, node, var));
         let scopes = match Scopes::new(task, is_live) {
             Ok(scopes) => scopes,
-            Err(reason) => return Verdict::Unknown(reason),
+            Err(reason) => return reason.into(),
         };
         if task.program.starts_threads {
             interleavings::run(task, &scopes, self.symmetry, budget, progress)

@@ -116,7 +116,7 @@ pub(super) struct Saturation<'a> {
 pub(super) fn run(task: &Task, scopes: &Scopes, budget: &Budget, progress: &dyn Progress) -> Verdict {
     let mut saturation = Saturation::new(task, scopes);
     match saturation.saturate(budget, progress) {
-        Err(reason) => Verdict::Unknown(reason),
+        Err(reason) => reason.into(),
         Ok(Some(found)) => Verdict::Unsafe(Trace::Sequential(super::call_tree::build(&saturation, found))),
         Ok(None) => Verdict::Safe(Certificate::PathEdges(saturation.path_edges.into_iter().collect())),
     }

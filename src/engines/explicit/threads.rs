@@ -207,7 +207,13 @@ impl System<'_> {
         steps
     }
 
-    fn step(&self, before: &Rc<SystemState>, thread: usize, action: Move, steps: &mut Steps) -> Result<(), Open> {
+    fn step(
+        &self,
+        before: &Rc<SystemState>,
+        thread: usize,
+        action: Move,
+        steps: &mut Steps,
+    ) -> Result<(), Open> {
         let mut ended = false;
         let mut created = false;
         let after = match action {

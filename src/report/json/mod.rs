@@ -16,7 +16,7 @@
 //! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges` or `system-states`; `size` |
 //! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
 //! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
-//! | `reason` | `unknown` | `kind`, `message`, `established`, `advice` |
+//! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
 //! | `rejection` | `rejected` | what is wrong with the evidence |
 //! | `diagnostics` | always | errors and warnings: see [`Diagnostic`] |
 //! | `notes` | always | what was decided on the user's behalf, in sentences |
@@ -40,7 +40,7 @@ use crate::model::{self, Program, Task};
 use crate::source::{LoadError, Source, Span};
 
 use super::Subject;
-use super::text::{advice, established};
+use super::text::advice;
 use super::violated::Violated;
 use super::words::one_line;
 pub use trace::Trace;
@@ -118,7 +118,7 @@ pub struct Reason {
     kind: &'static str,
     message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    established: Option<String>,
+    seen: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     advice: Vec<&'static str>,
 }
@@ -205,12 +205,12 @@ impl<'a> Report<'a> {
                 report.violation = Some(Violation::new(subject, &violated));
                 report.trace = with_trace.then(|| Trace::new(subject, found));
             }
-            Verdict::Unknown(reason) => {
+            Verdict::Unknown(unknown) => {
                 report.reason = Some(Reason {
-                    kind: reason_kind(reason),
-                    message: reason.to_string(),
-                    established: established(subject.task, reason),
-                    advice: advice(subject.task, reason),
+                    kind: reason_kind(&unknown.reason),
+                    message: unknown.reason.to_string(),
+                    seen: unknown.seen.clone(),
+                    advice: advice(subject.task, &unknown.reason),
                 });
             }
         }
@@ -320,7 +320,7 @@ fn reason_kind(reason: &crate::evidence::Reason) -> &'static str {
         Reason::Memory { .. } => "memory",
         Reason::Interrupted => "interrupted",
         Reason::TooManyVariables { .. } => "too-many-variables",
-        Reason::UnboundedThreads { .. } => "unbounded-threads",
+        Reason::UnboundedThreads => "unbounded-threads",
         Reason::UnboundedRecursion { .. } => "unbounded-recursion",
     }
 }

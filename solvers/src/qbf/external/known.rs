@@ -1,0 +1,200 @@
+//! Programs we know how to call: their arguments, and how they tell their version.
+//!
+//! | program | where from | the table knows | run by our tests |
+//! |---|---|---|---|
+//! | DepQBF | Debian `depqbf` (5.01) | `--qdo`; 6.x also wants `--no-dynamic-nenofex`, which 5.x rejects | yes |
+//! | CADET | source | `--qdimacs_out`; no option for the version, it is in the banner of every run | no |
+//! | CAQE | source | `--qdo`; reads files only | no |
+//! | RAReQS | source | nothing: prints the outermost block unasked, and no version | no |
+//! | Qute | source | `--partial-certificate`; prints no version | no |
+//!
+//! A program is known by the beginning of its file name, so `depqbf-6.03` is DepQBF. A program that is not in the
+//! table is called as the user says, without further arguments.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use cusp_encodings::CnfStyle;
+
+use crate::interrupt::Interrupt;
+use crate::process::{ProcessError, ProcessLimits, Program, run};
+
+/// How long a program may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes it may take for it.
+const MOST_OUTPUT: usize = 1 << 16;
+
+/// How to call one program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownSolver {
+    /// What its file name begins with, in lower case.
+    pub name: &'static str,
+    /// Arguments before the name of the input file.
+    pub arguments: &'static [&'static str],
+    /// Arguments that versions from this one on need as well.
+    pub since: &'static [(&'static [u32], &'static str)],
+    /// How it tells its version.
+    pub version: VersionProbe,
+    /// The clauses it likes best.
+    pub style: CnfStyle,
+}
+
+/// How a program tells its version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionProbe {
+    /// When asked with this argument.
+    Argument(&'static str),
+    /// Whenever it solves something.
+    Banner,
+    /// Not at all.
+    Never,
+}
+
+/// The programs we know, strongest on our questions first.
+pub const KNOWN_SOLVERS: [KnownSolver; 5] = [
+    KnownSolver {
+        name: "cadet",
+        arguments: &["--qdimacs_out"],
+        since: &[],
+        version: VersionProbe::Banner,
+        // It looks for variables with unique definitions, which half a definition is not.
+        style: CnfStyle::Tseitin,
+    },
+    KnownSolver {
+        name: "caqe",
+        arguments: &["--qdo"],
+        since: &[],
+        version: VersionProbe::Argument("--version"),
+        style: CnfStyle::PlaistedGreenbaum,
+    },
+    KnownSolver {
+        name: "depqbf",
+        arguments: &["--qdo"],
+        since: &[(&[6], "--no-dynamic-nenofex")],
+        version: VersionProbe::Argument("--version"),
+        style: CnfStyle::PlaistedGreenbaum,
+    },
+    KnownSolver {
+        name: "rareqs",
+        arguments: &[],
+        since: &[],
+        version: VersionProbe::Never,
+        style: CnfStyle::PlaistedGreenbaum,
+    },
+    KnownSolver {
+        name: "qute",
+        arguments: &["--partial-certificate"],
+        since: &[],
+        version: VersionProbe::Never,
+        style: CnfStyle::PlaistedGreenbaum,
+    },
+];
+
+impl KnownSolver {
+    /// The entry for a program, if there is one.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<&'static KnownSolver> {
+        let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
+        KNOWN_SOLVERS.iter().find(|known| name.starts_with(known.name))
+    }
+
+    /// How to call the program at `path` if it has this version.
+    #[must_use]
+    pub fn program(&self, path: &Path, version: Option<&Version>) -> Program {
+        let newer = self
+            .since
+            .iter()
+            .filter(|(first, _)| version.is_some_and(|version| version.numbers.as_slice() >= *first));
+        let arguments = self.arguments.iter().chain(newer.map(|(_, argument)| argument));
+        arguments
+            .fold(Program::new(path), |program, argument| program.argument(*argument))
+            .argument(Program::INPUT)
+    }
+
+    /// Asks the program at `path` for its version. None if it does not tell.
+    ///
+    /// # Errors
+    /// If it does not start, does not come to an end, or is interrupted.
+    pub fn probe(&self, path: &Path, interrupt: &Interrupt) -> Result<Option<Version>, ProcessError> {
+        let program = match self.version {
+            VersionProbe::Argument(argument) => Program::new(path).argument(argument),
+            VersionProbe::Banner => self.program(path, None),
+            VersionProbe::Never => return Ok(None),
+        };
+        let deadline = Some(Instant::now() + PATIENCE);
+        let limits = ProcessLimits { deadline, output: MOST_OUTPUT, ..ProcessLimits::default() };
+        let finished = run(&program, b"p cnf 1 1\ne 1 0\n1 0\n", ".qdimacs", &limits, interrupt)?;
+        Ok([finished.stdout, finished.stderr]
+            .iter()
+            .find_map(|text| Version::find(&String::from_utf8_lossy(text))))
+    }
+}
+
+/// The version of a program, as it tells it itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    /// The line with the version, such as `DepQBF 5.01`.
+    pub line: String,
+    /// The numbers of the version, such as 5 and 1.
+    pub numbers: Vec<u32>,
+}
+
+impl Version {
+    /// The first line with a word like `5.01` or `v2.5`.
+    fn find(text: &str) -> Option<Version> {
+        text.lines().find_map(|line| {
+            let numbers = line.split_ascii_whitespace().find_map(version_numbers)?;
+            Some(Version { line: line.trim().chars().take(200).collect(), numbers })
+        })
+    }
+}
+
+/// Numbers with dots between them, perhaps after a `v`.
+fn version_numbers(word: &str) -> Option<Vec<u32>> {
+    let word = word.strip_prefix('v').unwrap_or(word);
+    let numbers: Option<Vec<u32>> = word.split('.').map(|number| number.parse().ok()).collect();
+    numbers.filter(|numbers| numbers.len() > 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{KNOWN_SOLVERS, KnownSolver, Version};
+    use crate::process::Program;
+
+    fn version(text: &str) -> Option<Vec<u32>> {
+        Version::find(text).map(|version| version.numbers)
+    }
+
+    #[test]
+    fn versions_are_found_in_banners() {
+        assert_eq!(version("DepQBF 5.01\nCopyright 2010, 2011\n"), Some(vec![5, 1]));
+        assert_eq!(version("c Processing file.\nc CADET v2.5\n"), Some(vec![2, 5]));
+        assert_eq!(version("caqe 4.0.1"), Some(vec![4, 0, 1]));
+        assert_eq!(version("Copyright 2010\nno version.\n1.x 2..3\n"), None);
+    }
+
+    #[test]
+    fn programs_are_known_by_the_beginning_of_their_names() {
+        let name = |path: &str| KnownSolver::of(Path::new(path)).map(|known| known.name);
+        assert_eq!(name("/opt/bin/DepQBF-6.03"), Some("depqbf"));
+        assert_eq!(name("caqe"), Some("caqe"));
+        assert_eq!(name("/depqbf/solver"), None);
+        assert_eq!(name("/"), None);
+        assert!(KNOWN_SOLVERS.is_sorted_by(|a, b| !b.name.starts_with(a.name)), "no name hides another");
+    }
+
+    #[test]
+    fn newer_versions_get_more_arguments() {
+        let call = |version: Option<&str>| {
+            let path = Path::new("depqbf");
+            let version = version.and_then(Version::find);
+            let program = KnownSolver::of(path).expect("it is in the table").program(path, version.as_ref());
+            program.arguments.into_iter().map(|word| word.into_string().unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(call(None), ["--qdo", Program::INPUT]);
+        assert_eq!(call(Some("DepQBF 5.01")), ["--qdo", Program::INPUT]);
+        assert_eq!(call(Some("DepQBF 6.03")), ["--qdo", "--no-dynamic-nenofex", Program::INPUT]);
+    }
+}

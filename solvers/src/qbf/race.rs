@@ -1,0 +1,198 @@
+//! Two solvers side by side; the first answer with a certificate wins.
+//!
+//! The first solver runs on the calling thread and in the caller's arena, the second on a thread of its own and on
+//! a copy of the question: an arena cannot be shared. Whoever has a certificate first stops the other through an
+//! [`Interrupt`] that is a child of the race's own, so the caller's is never touched.
+//!
+//! Invariant (nobody left): the second thread is joined before `solve` returns, by whatever path, and it is
+//! stopped first; with it ends the child process that it may have started.
+//!
+//! Invariant (verdict): which solver wins depends on the clock, and so does the certificate, but not whether the
+//! answer is true or false: both are certified. A claim (`True(None)`) counts only if the caller
+//! [accepts](Race::accepting_claims) it; then a program that lies can win.
+
+use std::thread;
+
+use cusp_encodings::TermArena;
+
+use super::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
+use crate::interrupt::Interrupt;
+use crate::sat::{Limits, UnknownReason};
+
+/// A race of two solvers, itself a solver.
+///
+/// Both get the limits of the call. If nobody has an answer, the reason is that of the first solver.
+pub struct Race {
+    first: Box<dyn QbfSolver>,
+    second: Box<dyn QbfSolver + Send>,
+    name: String,
+    accepts_claims: bool,
+    interrupt: Interrupt,
+    solves: u64,
+    trues: u64,
+    falses: u64,
+    wins: [u64; 2],
+}
+
+impl Race {
+    /// The embedded solver against an external program.
+    #[must_use]
+    pub fn new(external: ExternalQbf) -> Race {
+        Race::between(Embedded::new(), external)
+    }
+
+    /// Any solver against any other. The first one stays on the calling thread.
+    #[must_use]
+    pub fn between(first: impl QbfSolver + 'static, second: impl QbfSolver + Send + 'static) -> Race {
+        Race {
+            name: format!("{} | {}", first.name(), second.name()),
+            first: Box::new(first),
+            second: Box::new(second),
+            accepts_claims: false,
+            interrupt: Interrupt::new(),
+            solves: 0,
+            trues: 0,
+            falses: 0,
+            wins: [0; 2],
+        }
+    }
+
+    /// Lets answers without a certificate win as well.
+    ///
+    /// For experiments, and for callers that treat `True(None)` as the hint that it is; never for a verdict.
+    #[must_use]
+    pub fn accepting_claims(mut self) -> Race {
+        self.accepts_claims = true;
+        self
+    }
+
+    /// How often the answer was that of the first and of the second solver.
+    #[must_use]
+    pub fn wins(&self) -> [u64; 2] {
+        self.wins
+    }
+
+    /// Runs both; returns their answers, over variables and terms of `arena`.
+    fn run(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> [QbfAnswer; 2] {
+        let stops = [self.interrupt.child(), self.interrupt.child()];
+        let accepts_claims = self.accepts_claims;
+        let (first, second) = (&mut self.first, &mut self.second);
+        first.share_interrupt(&stops[0]);
+        second.share_interrupt(&stops[1]);
+        let mut copy = TermArena::new();
+        let matrix = copy_terms(arena, &[question.matrix], &mut copy, TermArena::var)[0];
+        let copied_question = Question { matrix, ..question.clone() };
+        thread::scope(|scope| {
+            // Also when the first solver panics: the scope waits for the second.
+            let _stop_second = RequestOnDrop(&stops[1]);
+            let other = thread::Builder::new().name("race".to_owned()).spawn_scoped(scope, || {
+                let _stop_first = RequestOnPanic(&stops[0]);
+                let answer = second.solve(&mut copy, &copied_question, limits);
+                if wins(&answer, accepts_claims) {
+                    stops[0].request();
+                }
+                (answer, copy)
+            });
+            let answer = first.solve(arena, question, limits);
+            let Ok(other) = other else {
+                // Without a second thread there is no race; the first solver does what it can.
+                return [answer, QbfAnswer::Unknown(UnknownReason::GaveUp)];
+            };
+            // A first solver that gave up leaves the field to the second.
+            if wins(&answer, accepts_claims) {
+                stops[1].request();
+            }
+            let (other, copy) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            [answer, in_arena(other, &copy, arena)]
+        })
+    }
+}
+
+impl QbfSolver for Race {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn solve(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> QbfAnswer {
+        self.solves += 1;
+        if let Some(reason) = limits.stop_reason(&self.interrupt) {
+            return QbfAnswer::Unknown(reason);
+        }
+        let answers = self.run(arena, question, limits);
+        let winner = answers
+            .iter()
+            .position(is_certified)
+            .or_else(|| answers.iter().position(|answer| wins(answer, self.accepts_claims)));
+        let [first, second] = answers;
+        let answer = match (winner, first) {
+            (Some(1), _) => second,
+            (None, QbfAnswer::True(None)) => QbfAnswer::Unknown(UnknownReason::GaveUp),
+            (_, first) => first,
+        };
+        if let Some(winner) = winner {
+            self.wins[winner] += 1;
+        }
+        self.trues += u64::from(matches!(answer, QbfAnswer::True(_)));
+        self.falses += u64::from(matches!(answer, QbfAnswer::False(_)));
+        answer
+    }
+
+    fn interrupt(&self) -> Interrupt {
+        self.interrupt.clone()
+    }
+
+    fn share_interrupt(&mut self, interrupt: &Interrupt) {
+        self.interrupt = interrupt.clone();
+    }
+
+    /// Answers are those of the race, work is that of both.
+    fn statistics(&self) -> QbfStatistics {
+        let (first, second) = (self.first.statistics(), self.second.statistics());
+        QbfStatistics {
+            solves: self.solves,
+            trues: self.trues,
+            falses: self.falses,
+            refinements: first.refinements + second.refinements,
+            structural: first.structural + second.structural,
+            functional: first.functional + second.functional,
+            sat_calls: first.sat_calls + second.sat_calls,
+            conflicts: first.conflicts + second.conflicts,
+        }
+    }
+}
+
+/// Whether an answer ends the race.
+fn wins(answer: &QbfAnswer, accepts_claims: bool) -> bool {
+    is_certified(answer) || accepts_claims && matches!(answer, QbfAnswer::True(None))
+}
+
+fn is_certified(answer: &QbfAnswer) -> bool {
+    matches!(answer, QbfAnswer::True(Some(_)) | QbfAnswer::False(_))
+}
+
+/// The same answer with the terms of its witness in another arena; variables keep their names.
+fn in_arena(answer: QbfAnswer, source: &TermArena, target: &mut TermArena) -> QbfAnswer {
+    let QbfAnswer::True(Some(Witness { vectors })) = answer else { return answer };
+    let vectors = vectors.iter().map(|vector| copy_terms(source, vector, target, TermArena::var)).collect();
+    QbfAnswer::True(Some(Witness { vectors }))
+}
+
+/// Stops a solver at the end of a scope.
+struct RequestOnDrop<'a>(&'a Interrupt);
+
+impl Drop for RequestOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.request();
+    }
+}
+
+/// Stops a solver if the thread panics.
+struct RequestOnPanic<'a>(&'a Interrupt);
+
+impl Drop for RequestOnPanic<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.request();
+        }
+    }
+}
