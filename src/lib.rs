@@ -1,4 +1,17 @@
 //! A model checker for Boolean programs and for systems of arbitrarily many threads.
+//!
+//! One path of data, in reading order; each arrow is one module:
+//!
+//! ```text
+//! text -> [syntax] tree -> [resolve] names -> [model] control-flow graphs
+//!      -> [engines] verdict + evidence -> [certify] checked verdict -> [report] text, JSON
+//! ```
+//!
+//! [`check`] is that path in one function. [`evidence`] is what engines answer with; `report` takes
+//! nothing that `certify` has not checked, and `certify` shares no code with the engines. The
+//! formula core that engines are phrased in lives in the crates `cusp-encodings` and
+//! `cusp-solvers`.
+
 #[macro_use]
 pub mod ids;
 pub mod budget;

@@ -56,6 +56,6 @@ pub use crate::external_sat::ExternalSat;
 pub use crate::inclusion::{Inclusion, InclusionAnswer};
 pub use crate::interrupt::Interrupt;
 pub use crate::process::Program;
-pub use crate::qbf::{Embedded, QbfAnswer, QbfSolver, Question};
+pub use crate::qbf::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, Question, Race};
 pub use crate::reference::Reference;
 pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};

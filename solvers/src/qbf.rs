@@ -7,6 +7,7 @@
 //! verify    re-checks an answer with a fresh SAT solver and fresh clauses
 //! embedded  counterexample-guided, with functional witnesses
 //! external  any program that reads QDIMACS
+//! race      two solvers side by side
 //! ```
 //!
 //! # Certificates
@@ -20,6 +21,7 @@ pub mod external;
 mod point;
 pub mod race;
 mod scratch;
+mod search;
 mod shape;
 pub mod verify;
 mod witness;

@@ -151,7 +151,7 @@ pub struct Edge {
 pub struct Procedure {
     /// Its name; in angle brackets if Cusp added it.
     pub name: String,
-    /// Its head in the source.
+    /// Its name in the source; empty if Cusp added it.
     pub span: Span,
     /// How many of the locals are parameters; they come first.
     pub params: u32,
@@ -201,7 +201,7 @@ impl Procedure {
     }
 }
 
-/// The name of the procedure that runs before `main`; no source name looks like it.
+/// The name of the procedure that runs before `main`.
 pub const PROLOGUE: &str = "<start>";
 
 /// A whole program.
@@ -236,7 +236,7 @@ impl Program {
     /// Whether a procedure is the one that Cusp put before `main`; it runs once.
     #[must_use]
     pub fn is_prologue(&self, procedure: ProcId) -> bool {
-        self.procedure(procedure).name == PROLOGUE
+        self.procedure(procedure).span == Span::default()
     }
 
     /// The name of a variable of a procedure.

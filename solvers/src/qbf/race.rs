@@ -21,9 +21,9 @@ use crate::sat::{Limits, UnknownReason};
 
 /// A race of two solvers, itself a solver.
 ///
-/// Both get the limits of the call. If nobody has an answer, the reason is that of the first solver.
+/// Both get the limits of the call. If nobody has an answer that counts, the reason is that of the first solver, if it has one.
 pub struct Race {
-    first: Box<dyn QbfSolver>,
+    first: Box<dyn QbfSolver + Send>,
     second: Box<dyn QbfSolver + Send>,
     name: String,
     accepts_claims: bool,
@@ -43,7 +43,7 @@ impl Race {
 
     /// Any solver against any other. The first one stays on the calling thread.
     #[must_use]
-    pub fn between(first: impl QbfSolver + 'static, second: impl QbfSolver + Send + 'static) -> Race {
+    pub fn between(first: impl QbfSolver + Send + 'static, second: impl QbfSolver + Send + 'static) -> Race {
         Race {
             name: format!("{} | {}", first.name(), second.name()),
             first: Box::new(first),
@@ -124,10 +124,13 @@ impl QbfSolver for Race {
             .position(is_certified)
             .or_else(|| answers.iter().position(|answer| wins(answer, self.accepts_claims)));
         let [first, second] = answers;
-        let answer = match (winner, first) {
-            (Some(1), _) => second,
-            (None, QbfAnswer::True(None)) => QbfAnswer::Unknown(UnknownReason::GaveUp),
-            (_, first) => first,
+        let answer = match (winner, first, second) {
+            (Some(0), first, _) => first,
+            (Some(_), _, second) => second,
+            (None, unknown @ QbfAnswer::Unknown(_), _) | (None, _, unknown @ QbfAnswer::Unknown(_)) => {
+                unknown
+            }
+            (None, ..) => QbfAnswer::Unknown(UnknownReason::GaveUp),
         };
         if let Some(winner) = winner {
             self.wins[winner] += 1;

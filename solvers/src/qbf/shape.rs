@@ -3,7 +3,7 @@
 //! Variables are numbered: the universal ones are `x0 .. x(u-1)`, the existential ones follow.
 
 use cusp_encodings::term::Node;
-use cusp_encodings::{Term, TermArena};
+use cusp_encodings::{Term, TermArena, VarId};
 
 /// What a node is, without the complement bit of the edge to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,20 @@ impl Shape {
     }
 }
 
+/// A conjunct of the matrix and the existential variables in it, counted from 0.
+#[derive(Debug)]
+pub(crate) struct Conjunct {
+    pub(crate) term: Term,
+    existential: Vec<usize>,
+}
+
+impl Conjunct {
+    /// Whether one of these existential variables occurs.
+    pub(crate) fn mentions(&self, is_meant: &[bool]) -> bool {
+        self.existential.iter().any(|&j| is_meant[j])
+    }
+}
+
 /// The gates of one matrix.
 #[derive(Debug)]
 pub(crate) struct Circuit {
@@ -56,6 +70,11 @@ pub(crate) struct Circuit {
     pub(crate) existential: usize,
     /// The gates, uncomplemented, children first.
     pub(crate) gates: Vec<Term>,
+    /// Terms without existential variables that every counterexample makes true: where one of them is false,
+    /// the matrix is true whatever the existential variables are.
+    pub(crate) premises: Vec<Term>,
+    /// Where the premises hold, the matrix is the conjunction of these.
+    pub(crate) conjuncts: Vec<Conjunct>,
     shapes: Vec<Shape>,
     is_open: Vec<bool>,
     parents: Vec<Vec<Term>>,
@@ -70,6 +89,8 @@ impl Circuit {
             universal,
             existential,
             gates: Vec::new(),
+            premises: Vec::new(),
+            conjuncts: Vec::new(),
             shapes: vec![Shape::True; size],
             is_open: vec![false; size],
             parents: vec![Vec::new(); size],
@@ -94,7 +115,34 @@ impl Circuit {
                 shape => shape.inputs().any(|input| circuit.is_open[input.index()]),
             };
         }
+        circuit.split(arena);
         circuit
+    }
+
+    /// Finds premises and conjuncts.
+    fn split(&mut self, arena: &TermArena) {
+        let (mut open, mut stack) = (Vec::new(), vec![!self.matrix]);
+        while let Some(term) = stack.pop() {
+            if !self.is_open(term) {
+                self.premises.push(term);
+            } else if let (false, Shape::And(a, b)) = (term.is_complemented(), self.shape(term)) {
+                stack.extend([b, a]);
+            } else {
+                open.push(term);
+            }
+        }
+        let mut stack = if let [only] = open[..] { vec![!only] } else { vec![self.matrix] };
+        while let Some(term) = stack.pop() {
+            match self.shape(term) {
+                Shape::And(a, b) if !term.is_complemented() => stack.extend([b, a]),
+                _ => {
+                    let support = arena.support(&[term]).into_iter().map(VarId::index);
+                    let existential = support.filter(|&number| number >= self.universal);
+                    let existential = existential.map(|number| number - self.universal).collect();
+                    self.conjuncts.push(Conjunct { term, existential });
+                }
+            }
+        }
     }
 
     /// The shape of a gate of the circuit.
@@ -110,20 +158,5 @@ impl Circuit {
     /// The gates that a gate feeds.
     pub(crate) fn parents(&self, term: Term) -> &[Term] {
         &self.parents[term.index()]
-    }
-
-    /// Terms without existential variables that every counterexample makes true: where one of them is false,
-    /// the matrix is true whatever the existential variables are.
-    pub(crate) fn premises(&self, arena: &TermArena) -> Vec<Term> {
-        let mut premises = Vec::new();
-        let mut stack = vec![!self.matrix];
-        while let Some(term) = stack.pop() {
-            if !self.is_open(term) {
-                premises.push(term);
-            } else if let (false, Node::And(a, b)) = (term.is_complemented(), arena.node(term)) {
-                stack.extend([b, a].into_iter().filter(|child| child.index() < self.shapes.len()));
-            }
-        }
-        premises
     }
 }

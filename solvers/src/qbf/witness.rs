@@ -41,8 +41,6 @@ pub(crate) enum Trust {
 pub(crate) struct FunctionalWitness {
     /// One term over the universal variables per existential variable.
     pub(crate) vector: Vec<Term>,
-    /// Which of them came from a wish, not from the point.
-    pub(crate) is_wished: Vec<bool>,
     /// The matrix with the terms substituted.
     pub(crate) matrix: Term,
 }
@@ -67,12 +65,14 @@ pub(crate) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Gives every existential variable a term. The point holds values for all variables.
+    /// Gives every existential variable a term, the given one if there is one. The point holds values for all
+    /// variables.
     pub(crate) fn run(
         circuit: &'a Circuit,
         arena: &'a mut TermArena,
         point: &'a mut Point,
         trust: Trust,
+        given: &[Option<Term>],
     ) -> FunctionalWitness {
         let size = circuit.matrix.index() + 1;
         let mut walk = Walk {
@@ -90,6 +90,12 @@ impl<'a> Walk<'a> {
         for &gate in &circuit.gates {
             if !circuit.is_open(gate) {
                 walk.images[gate.index()] = Some(gate);
+            }
+        }
+        for (number, term) in (circuit.universal..).zip(given) {
+            let var = walk.arena.find_var(VarId::from_index(number));
+            if let (Some(var), Some(term)) = (var.filter(|var| var.index() < size), term) {
+                walk.set_image(var, *term);
             }
         }
         walk.wish(circuit.matrix, Term::TRUE);
@@ -230,12 +236,10 @@ impl<'a> Walk<'a> {
     fn finish(mut self) -> FunctionalWitness {
         let circuit = self.circuit;
         let mut vector = Vec::with_capacity(circuit.existential);
-        let mut is_wished = Vec::with_capacity(circuit.existential);
         for number in circuit.universal..circuit.universal + circuit.existential {
             let var = self.arena.find_var(VarId::from_index(number));
             let var = var.filter(|var| var.index() < self.images.len());
             let image = var.and_then(|var| self.image(var));
-            is_wished.push(image.is_some());
             vector.push(match (image, var) {
                 (Some(image), _) => image,
                 (None, Some(var)) => {
@@ -247,6 +251,6 @@ impl<'a> Walk<'a> {
             });
         }
         let matrix = self.image(circuit.matrix).expect("all variables have terms");
-        FunctionalWitness { vector, is_wished, matrix }
+        FunctionalWitness { vector, matrix }
     }
 }

@@ -1,7 +1,7 @@
-//! The external program of the tests: one honest DIMACS solver and many that are not.
+//! The external program of the tests: one honest DIMACS solver, one honest QDIMACS solver, and many that are not.
 //!
 //! `fake-solver MODE [--pids FILE] [INPUT]` reads a formula from INPUT or standard input and behaves as MODE
-//! says. With `--pids` it first writes the ids of its processes to FILE.
+//! says. With `--pids` it first writes the ids of its processes to FILE. Other arguments in between have no effect.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -9,7 +9,9 @@ use std::process::{Command, ExitCode, abort};
 use std::thread::sleep;
 use std::time::Duration;
 
+use cusp_encodings::{Qcnf, TermArena};
 use cusp_solvers::cadical::CadicalSolver;
+use cusp_solvers::qbf::{Embedded, QbfAnswer, QbfSolver, Question};
 use cusp_solvers::sat::{Answer, ClauseSink, Limits, SatSolver};
 use rustsat::types::{Lit, Var};
 
@@ -27,7 +29,15 @@ fn main() -> ExitCode {
         let lines: Vec<String> = processes.iter().map(u32::to_string).collect();
         fs::write(file, lines.join("\n")).expect("the file is writable");
     }
-    match behave(&mode, arguments.next()) {
+    let input = arguments.last();
+    let behaviour = match (mode.as_str(), mode.strip_prefix("qbf-")) {
+        // Called like a program of this version that the table knows.
+        ("--version", _) => writeln!(io::stderr(), "A fake solver 6.03, for tests").map(|()| 0),
+        ("--qdo", _) => behave_quantified("honest", input),
+        (_, Some(mode)) => behave_quantified(mode, input),
+        (mode, None) => behave(mode, input),
+    };
+    match behaviour {
         Ok(code) => ExitCode::from(code),
         Err(_) => ExitCode::from(1),
     }
@@ -112,12 +122,17 @@ fn honest(clauses: &[Vec<Lit>], out: &mut impl Write) -> io::Result<u8> {
     }
 }
 
-fn read_input(file: Option<String>) -> io::Result<Vec<Vec<Lit>>> {
+fn read_text(file: Option<String>) -> io::Result<String> {
     let mut text = String::new();
     match file {
         Some(file) => text = fs::read_to_string(file)?,
         None => drop(io::stdin().read_to_string(&mut text)?),
     }
+    Ok(text)
+}
+
+fn read_input(file: Option<String>) -> io::Result<Vec<Vec<Lit>>> {
+    let text = read_text(file)?;
     let mut clauses = vec![Vec::new()];
     for word in
         text.lines().filter(|line| !line.starts_with(['p', 'c'])).flat_map(str::split_ascii_whitespace)
@@ -129,4 +144,81 @@ fn read_input(file: Option<String>) -> io::Result<Vec<Vec<Lit>>> {
     }
     clauses.pop();
     Ok(clauses)
+}
+
+/// Modes that answer forall-exists formulas.
+fn behave_quantified(mode: &str, input: Option<String>) -> io::Result<u8> {
+    let mut out = io::stdout().lock();
+    let text = read_text(input)?;
+    match mode {
+        "true" => return writeln!(out, "s cnf 1").map(|()| 10),
+        "false" => return writeln!(out, "s cnf 0").map(|()| 20),
+        "exit-code-true" => return Ok(10),
+        "exit-code-false" => return Ok(20),
+        "two-answers" => return writeln!(out, "s cnf 0\ns cnf 1").map(|()| 20),
+        "truncated-status" => return write!(out, "s cn").map(|()| 20),
+        "foreign-values" => return writeln!(out, "s cnf 0\nV 1 2 3 1000 0").map(|()| 20),
+        _ => {}
+    }
+    let mut formula = Qcnf::from_qdimacs(&text).map_err(io::Error::other)?;
+    if mode == "other-instance" {
+        // The same prefix, but the first variable has to be true.
+        formula = Qcnf { prefix: formula.prefix, ..Qcnf::default() };
+        formula.matrix.add_clause(&[Lit::positive(0)]);
+    }
+    let (is_true, values) = decide(&formula).ok_or_else(|| io::Error::other("not forall-exists"))?;
+    let code = if is_true { 10 } else { 20 };
+    let status = format!("s cnf {} {} {}", u8::from(is_true), text.len(), formula.matrix.len());
+    let joined = values.iter().map(|lit| lit.to_ipasir().to_string()).collect::<Vec<_>>().join(" ");
+    match mode {
+        "honest" | "other-instance" => {
+            writeln!(out, "c a comment line\n{status}")?;
+            write_values(&values, &mut out).map(|()| code)
+        }
+        "one-line" => writeln!(out, "{}\nV {joined}", if is_true { "SAT" } else { "UNSAT" }).map(|()| code),
+        "signs" => {
+            let signs: Vec<String> = values.iter().map(|lit| format!("{:+}", lit.to_ipasir())).collect();
+            writeln!(out, "{status}\nv {} 0", signs.join(" ")).map(|()| code)
+        }
+        "words" => writeln!(out, "r {}", if is_true { "TRUE" } else { "FALSE" }).map(|()| code),
+        "half-values" => {
+            let half: Vec<Lit> = values.into_iter().step_by(2).collect();
+            writeln!(out, "{status}")?;
+            write_values(&half, &mut out).map(|()| code)
+        }
+        "opposite-values" => {
+            let opposite: Vec<Lit> = values.into_iter().map(|lit| !lit).collect();
+            writeln!(out, "{status}")?;
+            write_values(&opposite, &mut out).map(|()| code)
+        }
+        "contradictory-values" => writeln!(out, "{status}\nV 1 0\nV -1 0").map(|()| code),
+        "wrong-exit-code" => writeln!(out, "{status}\nV {joined} 0").map(|()| 30 - code),
+        "opposite" => writeln!(out, "s cnf {}\nV {joined} 0", u8::from(!is_true)).map(|()| 30 - code),
+        "crash-after-answer" => {
+            writeln!(out, "{status}\nV {joined} 0")?;
+            out.flush()?;
+            abort()
+        }
+        mode => writeln!(io::stderr(), "unknown mode 'qbf-{mode}'").map(|()| 2),
+    }
+}
+
+/// A line for each value.
+fn write_values(lits: &[Lit], out: &mut impl Write) -> io::Result<()> {
+    lits.iter().try_for_each(|lit| writeln!(out, "V {} 0", lit.to_ipasir()))
+}
+
+/// Whether the formula is true, and the universal literals of a counterexample if it is not.
+fn decide(formula: &Qcnf) -> Option<(bool, Vec<Lit>)> {
+    let mut arena = TermArena::new();
+    let circuit = formula.to_circuit(&mut arena);
+    let question = Question::from_qcir(&arena, &circuit)?;
+    match Embedded::new().solve(&mut arena, &question, &Limits::NONE) {
+        QbfAnswer::True(_) => Some((true, Vec::new())),
+        QbfAnswer::False(found) => {
+            let universal = formula.prefix.variables().map(|(_, var)| var).zip(found.values);
+            Some((false, universal.map(|(var, value)| var.lit(!value)).collect()))
+        }
+        QbfAnswer::Unknown(_) => None,
+    }
 }

@@ -28,8 +28,9 @@ use crate::progress::Progress;
 /// decision procedure, and others do not come near it.
 const MAX_STACK: usize = 64;
 
-/// States after which rounds without a bound give up, so that they end without a time limit.
-const MAX_STATES_UNBOUNDED: usize = 300_000;
+/// Threads that rounds without a bound look at, over all states and rounds, before they give up:
+/// they should end without a time limit too.
+const MAX_WORK_UNBOUNDED: usize = 2_000_000;
 
 /// How a state was first reached.
 #[derive(Clone, Copy, Debug)]
@@ -69,6 +70,7 @@ pub(super) fn run(
     progress: &dyn Progress,
 ) -> Verdict {
     let rounds = task.threads.map_or(1..=u32::MAX, |bound| bound..=bound);
+    let mut work = 0;
     for bound in rounds {
         let at_bound = if task.threads.is_some() { AtBound::Skip } else { AtBound::Cut };
         let mut exploration = Exploration {
@@ -78,7 +80,7 @@ pub(super) fn run(
             threads_cut: false,
             stack_cut: None,
         };
-        match exploration.explore(budget, progress) {
+        match exploration.explore(&mut work, budget, progress) {
             Err(reason) => return Verdict::Unknown(Unknown { reason, seen: seen_before(task, bound) }),
             Ok(Some(found)) => {
                 let interleaving = super::schedule::build(&exploration, &found);
@@ -108,7 +110,12 @@ fn seen_before(task: &Task, bound: u32) -> Option<String> {
 }
 
 impl Exploration<'_> {
-    fn explore(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<Option<Found>, Reason> {
+    fn explore(
+        &mut self,
+        work: &mut usize,
+        budget: &Budget,
+        progress: &dyn Progress,
+    ) -> Result<Option<Found>, Reason> {
         for state in self.system.initial() {
             self.add(&state, None);
         }
@@ -117,7 +124,8 @@ impl Exploration<'_> {
             if let Some(reason) = budget.exhausted() {
                 return Err(reason);
             }
-            if self.system.at_bound == AtBound::Cut && self.states.len() > MAX_STATES_UNBOUNDED {
+            *work += self.states[next].threads.len();
+            if self.system.at_bound == AtBound::Cut && *work > MAX_WORK_UNBOUNDED {
                 return Err(Reason::UnboundedThreads);
             }
             progress.say(&|| {

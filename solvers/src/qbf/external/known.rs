@@ -2,13 +2,13 @@
 //!
 //! | program | where from | the table knows | run by our tests |
 //! |---|---|---|---|
-//! | DepQBF | Debian `depqbf` (5.01) | `--qdo`; 6.x also wants `--no-dynamic-nenofex`, which 5.x rejects | yes |
-//! | CADET | source | `--qdimacs_out`; no option for the version, it is in the banner of every run | no |
-//! | CAQE | source | `--qdo`; reads files only | no |
-//! | RAReQS | source | nothing: prints the outermost block unasked, and no version | no |
-//! | Qute | source | `--partial-certificate`; prints no version | no |
+//! | `depqbf` | Debian `depqbf` (5.01) | `--qdo`; 6.x also wants `--no-dynamic-nenofex`, which 5.x rejects | yes |
+//! | `cadet` | source | `--qdimacs_out`; no option for the version, it is in the banner of every run | no |
+//! | `caqe` | source | `--qdo`; reads files only | no |
+//! | `rareqs` | source | nothing: prints the outermost block unasked, and no version | no |
+//! | `qute` | source | `--partial-certificate`; prints no version | no |
 //!
-//! A program is known by the beginning of its file name, so `depqbf-6.03` is DepQBF. A program that is not in the
+//! A program is known by the beginning of its file name, so `depqbf-6.03` is `depqbf`. A program that is not in the
 //! table is called as the user says, without further arguments.
 
 use std::path::Path;
@@ -149,9 +149,9 @@ impl Version {
     }
 }
 
-/// Numbers with dots between them, perhaps after a `v`.
+/// Numbers with dots between them, perhaps after a `v` and before a comma.
 fn version_numbers(word: &str) -> Option<Vec<u32>> {
-    let word = word.strip_prefix('v').unwrap_or(word);
+    let word = word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ':']);
     let numbers: Option<Vec<u32>> = word.split('.').map(|number| number.parse().ok()).collect();
     numbers.filter(|numbers| numbers.len() > 1)
 }

@@ -2,9 +2,9 @@
 //!
 //! | program | verdict | values of the outermost block |
 //! |---|---|---|
-//! | DepQBF, CAQE with `--qdo` | `s cnf 0 3 2` | `V -1 0`, a line for each |
-//! | CADET | `s cnf 0 3 2` or `UNSAT` | `V 1 -2`, all in one line without end |
-//! | RAReQS | `s cnf 0` | `V -1 +3 0` |
+//! | `depqbf`, `caqe` with `--qdo` | `s cnf 0 3 2` | `V -1 0`, a line for each |
+//! | `cadet` | `s cnf 0 3 2` or `UNSAT` | `V 1 -2`, all in one line without end |
+//! | `rareqs` | `s cnf 0` | `V -1 +3 0` |
 //! | others | `r FALSE`, `FALSE`, `UNSAT` | `v 1 -2 0`, or none |
 //!
 //! Whatever else they print is a comment. The exit code decides, 10 for true and 20 for false, and nothing that is
@@ -88,11 +88,7 @@ fn status_word(word: &str) -> Option<Status> {
 /// Reads literals up to the end of the line or a 0 there. None if they are no literals of the formula, or
 /// contradict each other.
 fn read_values(literals: &[&str], values: &mut [Option<bool>]) -> Option<()> {
-    let literals = match literals {
-        [literals @ .., "0"] => literals,
-        literals => literals,
-    };
-    for literal in literals {
+    for literal in literals.strip_suffix(&["0"]).unwrap_or(literals) {
         let literal: i32 = literal.parse().ok()?;
         let place = (literal.unsigned_abs() as usize).checked_sub(1)?;
         let is_positive = literal > 0;
