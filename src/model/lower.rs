@@ -4,13 +4,16 @@
 //! nesting costs no stack. What runs before `main` (global initialisers, Getafix's `init` and
 //! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only.
 
+mod expression;
+mod graph;
+
+use self::graph::Graph;
 use super::{
-    Action, Assign, Call, Edge, Expr, ExprPool, Node, Op, Place, ProcId, Procedure, Program, Target, Var,
-    Variable,
+    Action, Assign, Call, Edge, Expr, ExprPool, Node, Op, ProcId, Procedure, Program, Target, Var, Variable,
 };
 use crate::resolve::{Names, Scope};
 use crate::source::Span;
-use crate::syntax::ast::{self, Ast, BinaryOp, Dialect, ExprId, ExprKind, StmtId, StmtKind};
+use crate::syntax::ast::{self, Ast, Dialect, ExprId, StmtId, StmtKind};
 
 /// How many threads run `main`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,78 +76,6 @@ struct Lowering<'a> {
     exprs: ExprPool,
     /// The program counter before each statement.
     node_of: Vec<Node>,
-}
-
-/// A graph under construction.
-#[derive(Default)]
-struct Graph {
-    nodes: u32,
-    edges: Vec<Edge>,
-}
-
-impl Graph {
-    /// With entry and exit.
-    fn new() -> Self {
-        Self { nodes: 2, edges: Vec::new() }
-    }
-
-    fn node(&mut self) -> Node {
-        self.nodes += 1;
-        Node(self.nodes - 1)
-    }
-
-    fn edge(&mut self, from: Node, action: Action, to: Node, span: Span) {
-        self.edges.push(Edge { from, to, action, span, branch: None });
-    }
-
-    /// An edge from `at` to a new node, which becomes `at`.
-    fn step(&mut self, at: &mut Node, action: Action, span: Span) {
-        let to = self.node();
-        self.edge(*at, action, to, span);
-        *at = to;
-    }
-
-    /// The two sides of a condition.
-    fn branch(&mut self, from: Node, holds: Expr, fails: Expr, to: [Node; 2], span: Span) {
-        for (condition, to, branch) in [(holds, to[0], true), (fails, to[1], false)] {
-            self.edges.push(Edge { from, to, action: Action::Assume(condition), span, branch: Some(branch) });
-        }
-    }
-
-    /// Renumbers the nodes in the order of the text and sorts the edges by their source.
-    fn finish(mut self, labels: &mut [(String, Node)]) -> (u32, Vec<Edge>, Vec<u32>) {
-        let mut first_byte = vec![u32::MAX; self.nodes as usize];
-        for edge in &self.edges {
-            let slot = &mut first_byte[edge.from.index()];
-            *slot = (*slot).min(edge.span.start);
-        }
-        let mut order: Vec<u32> = (2..self.nodes).collect();
-        order.sort_by_key(|&node| first_byte[node as usize]);
-        let mut number = vec![0; self.nodes as usize];
-        for (new, old) in [0, 1].into_iter().chain(order).enumerate() {
-            number[old as usize] = new as u32;
-        }
-        let renumber = |node: &mut Node| *node = Node(number[node.index()]);
-        for edge in &mut self.edges {
-            renumber(&mut edge.from);
-            renumber(&mut edge.to);
-            if let Action::Fork(at) = &mut edge.action {
-                renumber(at);
-            }
-        }
-        for (_, node) in labels {
-            renumber(node);
-        }
-        self.edges.sort_by_key(|edge| edge.from);
-        let mut first_edge = vec![0; self.nodes as usize + 1];
-        for edge in &self.edges {
-            first_edge[edge.from.index() + 1] += 1;
-        }
-        for i in 1..first_edge.len() {
-            first_edge[i] += first_edge[i - 1];
-        }
-        (self.nodes, self.edges, first_edge)
-    }
 }
 
 impl<'a> Lowering<'a> {
@@ -462,120 +393,5 @@ impl<'a> Lowering<'a> {
     fn target(&self, scope: Option<&Scope>, name: &str) -> Target {
         let meaning = self.names.variable(scope, name).expect("the resolver found it");
         Target { var: meaning.var, passive: meaning.passive }
-    }
-
-    fn both_ways(&mut self, scope: &Scope, condition: ExprId) -> (Expr, Expr) {
-        let holds = self.expr(Some(scope), condition);
-        (holds, self.exprs.negated(holds))
-    }
-
-    fn conjunction(&mut self, scope: &Scope, conditions: &[ExprId]) -> Option<Expr> {
-        let (&first, rest) = conditions.split_first()?;
-        let start = self.exprs.begin();
-        self.emit(Some(scope), first);
-        for &condition in rest {
-            self.emit(Some(scope), condition);
-            self.exprs.push(Op::And);
-        }
-        Some(self.exprs.finish(start))
-    }
-
-    /// A condition in two parts: what concerns this thread only, and what concerns every other
-    /// thread too. Choices are independent, so the parts can be satisfied one by one.
-    fn constraints(&mut self, scope: &Scope, root: ExprId) -> Vec<Expr> {
-        let (mut own, mut of_each) = (Vec::new(), Vec::new());
-        let mut todo = vec![root];
-        while let Some(id) = todo.pop() {
-            match &self.ast.expr(id).kind {
-                ExprKind::Paren(inner) => todo.push(*inner),
-                ExprKind::Binary(BinaryOp::And, left, right) => todo.extend([*right, *left]),
-                _ if self.reads_other_threads(scope, id) => of_each.push(id),
-                _ => own.push(id),
-            }
-        }
-        [own, of_each].iter().filter_map(|part| self.conjunction(scope, part)).collect()
-    }
-
-    fn reads_other_threads(&self, scope: &Scope, root: ExprId) -> bool {
-        let mut todo = vec![root];
-        while let Some(id) = todo.pop() {
-            match &self.ast.expr(id).kind {
-                ExprKind::Const(_) | ExprKind::Choice | ExprKind::Error => {}
-                ExprKind::Name { name, .. } => {
-                    if self.names.variable(Some(scope), name).is_some_and(|meaning| meaning.passive) {
-                        return true;
-                    }
-                }
-                ExprKind::Not(e) | ExprKind::Paren(e) => todo.push(*e),
-                ExprKind::Binary(_, l, r) | ExprKind::Schoose(l, r) => todo.extend([*l, *r]),
-                ExprKind::Ite(c, t, e) => todo.extend([*c, *t, *e]),
-            }
-        }
-        false
-    }
-
-    fn expr(&mut self, scope: Option<&Scope>, root: ExprId) -> Expr {
-        let start = self.exprs.begin();
-        self.emit(scope, root);
-        self.exprs.finish(start)
-    }
-
-    /// Appends the postfix code of an expression, by a list of nodes to visit and operators to
-    /// put behind them.
-    fn emit(&mut self, scope: Option<&Scope>, root: ExprId) {
-        enum Todo {
-            Visit(ExprId),
-            Put(Op),
-        }
-        let mut todo = vec![Todo::Visit(root)];
-        while let Some(item) = todo.pop() {
-            let id = match item {
-                Todo::Put(op) => {
-                    self.exprs.push(op);
-                    continue;
-                }
-                Todo::Visit(id) => id,
-            };
-            // What is pushed last comes out first.
-            match &self.ast.expr(id).kind {
-                ExprKind::Const(value) => self.exprs.push(Op::Const(*value)),
-                ExprKind::Choice | ExprKind::Error => self.exprs.push(Op::Choice),
-                ExprKind::Name { name, primed } => {
-                    let meaning = self.names.variable(scope, name).expect("the resolver found it");
-                    let place = Place { var: meaning.var, primed: *primed, passive: meaning.passive };
-                    self.exprs.push(Op::Read(place));
-                }
-                ExprKind::Not(e) => todo.extend([Todo::Put(Op::Not), Todo::Visit(*e)]),
-                ExprKind::Paren(e) => todo.push(Todo::Visit(*e)),
-                ExprKind::Binary(op, l, r) => {
-                    let (left, right) = (Todo::Visit(*l), Todo::Visit(*r));
-                    match op {
-                        BinaryOp::And => todo.extend([Todo::Put(Op::And), right, left]),
-                        BinaryOp::Or => todo.extend([Todo::Put(Op::Or), right, left]),
-                        BinaryOp::Xor | BinaryOp::NotEqual => {
-                            todo.extend([Todo::Put(Op::Xor), right, left]);
-                        }
-                        BinaryOp::Equal => {
-                            todo.extend([Todo::Put(Op::Not), Todo::Put(Op::Xor), right, left]);
-                        }
-                        BinaryOp::Implies => {
-                            todo.extend([Todo::Put(Op::Or), right, Todo::Put(Op::Not), left]);
-                        }
-                    }
-                }
-                ExprKind::Ite(c, t, e) => {
-                    todo.extend([Todo::Put(Op::Ite), Todo::Visit(*e), Todo::Visit(*t), Todo::Visit(*c)]);
-                }
-                // pos | (* & !neg)
-                ExprKind::Schoose(pos, neg) => todo.extend([
-                    Todo::Put(Op::Or),
-                    Todo::Put(Op::And),
-                    Todo::Put(Op::Not),
-                    Todo::Visit(*neg),
-                    Todo::Put(Op::Choice),
-                    Todo::Visit(*pos),
-                ]),
-            }
-        }
     }
 }

@@ -56,6 +56,8 @@ pub(crate) struct Walk<'a> {
     /// Per gate what it equals.
     images: Vec<Option<Term>>,
     is_settled: Vec<bool>,
+    /// Per gate whether it was compared with the premises.
+    is_compared: Vec<bool>,
     /// Gates with a wish or a new image below, to be looked at.
     queue: Vec<Term>,
     /// Gates with a wish and several ways down.
@@ -83,6 +85,7 @@ impl<'a> Walk<'a> {
             wishes: vec![None; size],
             images: vec![None; size],
             is_settled: vec![false; size],
+            is_compared: vec![false; size],
             queue: Vec::new(),
             pending: Vec::new(),
             late: Vec::new(),

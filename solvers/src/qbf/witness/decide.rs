@@ -2,18 +2,29 @@
 //!
 //! In this order, with propagation in between, so that what is more certain goes first:
 //!
-//! 1. conditions of if-then-elses become constant;
+//! 1. if-then-elses are laid over others, or their conditions become constant;
 //! 2. shapes that match are laid over each other, the best match first;
-//! 3. variables that are asked to be constant become so (a guard asks for constants, and a variable that is
-//!    also a value has taken the better term by now);
-//! 4. a conjunction with one known side is solved for the other;
-//! 5. one gate follows the point.
+//! 3. gates that should be constant are laid over premises: a guard is made of the same parts as the other one;
+//! 4. variables that are asked to be constant become so (a variable that is also a value has taken the better
+//!    term by now);
+//! 5. a conjunction with one known side is solved for the other;
+//! 6. one gate follows the point.
 
 use cusp_encodings::Term;
 
 use super::matching::DEPTH;
 use super::{Trust, Walk};
 use crate::qbf::shape::Shape;
+
+/// A condition of pending if-then-elses, and how much speaks for each way to decide them.
+struct Condition {
+    term: Term,
+    then: u32,
+    otherwise: u32,
+    /// The if-then-elses look like the wanted ones as a whole.
+    matched: u32,
+    gates: Vec<Term>,
+}
 
 impl Walk<'_> {
     /// Takes one of several ways at some gates; returns whether there was any to take.
@@ -25,7 +36,11 @@ impl Walk<'_> {
         if pending.is_empty() && self.late.is_empty() {
             return false;
         }
-        if !(self.decide_conditions(&pending) || self.decide_matches(&pending) || self.decide_constants()) {
+        if !(self.decide_conditions(&pending)
+            || self.decide_matches(&pending)
+            || self.decide_premises(&pending)
+            || self.decide_constants())
+        {
             let solvable = pending.iter().copied().find(|&gate| self.has_known_input(gate));
             if let Some(gate) = solvable.or(pending.first().copied()) {
                 self.decide_gate(gate);
@@ -35,38 +50,48 @@ impl Walk<'_> {
         true
     }
 
-    /// Makes the conditions of if-then-elses constant: the branch that looks more like what is wanted, or that
-    /// of the point.
+    /// Decides if-then-elses by their condition: laid over the if-then-elses that are wanted, or with a constant
+    /// condition, that of the branch that looks more like what is wanted, or that of the point.
     fn decide_conditions(&mut self, pending: &[Term]) -> bool {
-        // Condition, score of the then branches, score of the else branches.
-        let mut conditions: Vec<(Term, u32, u32)> = Vec::new();
+        let mut conditions: Vec<Condition> = Vec::new();
         for &gate in pending {
-            let Shape::Ite(condition, then, otherwise) = self.circuit.shape(gate) else { continue };
+            let Shape::Ite(term, then, otherwise) = self.circuit.shape(gate) else { continue };
             let Some(goal) = self.wishes[gate.index()] else { continue };
             self.is_settled[gate.index()] = true;
-            if self.image(condition).is_some() {
+            if self.image(term).is_some() {
                 continue;
             }
-            let scores = if self.trust == Trust::Shape {
-                [then, otherwise].map(|branch| self.similarity(branch, goal, DEPTH).unwrap_or(0))
-            } else {
-                [0, 0]
-            };
-            match conditions.iter_mut().find(|other| other.0 == condition) {
-                Some(known) => {
-                    known.1 += scores[0];
-                    known.2 += scores[1];
-                }
-                None => conditions.push((condition, scores[0], scores[1])),
-            }
+            let position = conditions.iter().position(|other| other.term == term).unwrap_or_else(|| {
+                conditions.push(Condition { term, then: 0, otherwise: 0, matched: 0, gates: Vec::new() });
+                conditions.len() - 1
+            });
+            let condition = &mut conditions[position];
+            condition.then += self.similarity(then, goal, DEPTH).unwrap_or(0);
+            condition.otherwise += self.similarity(otherwise, goal, DEPTH).unwrap_or(0);
+            condition.matched += self.match_ite(gate).map_or(0, |(score, _)| score);
+            condition.gates.push(gate);
         }
-        for &(condition, then, otherwise) in &conditions {
-            let value = if then == otherwise { self.value(condition) } else { then > otherwise };
-            let goal = Term::constant(value);
-            if !matches!(self.circuit.shape(condition), Shape::Var(_)) {
-                self.wish(condition, goal);
-            } else if self.image(condition).is_none() {
-                self.set_image(condition, goal);
+        for condition in &conditions {
+            if self.image(condition.term).is_some() {
+                continue;
+            }
+            if condition.matched > condition.then.max(condition.otherwise) {
+                for &gate in &condition.gates {
+                    if let Some((_, triple)) = self.match_ite(gate) {
+                        for (term, goal) in triple {
+                            self.wish(term, goal);
+                        }
+                    }
+                }
+                continue;
+            }
+            let is_clear = self.trust == Trust::Shape && condition.then != condition.otherwise;
+            let value =
+                if is_clear { condition.then > condition.otherwise } else { self.value(condition.term) };
+            if matches!(self.circuit.shape(condition.term), Shape::Var(_)) {
+                self.set_image(condition.term, Term::constant(value));
+            } else {
+                self.wish(condition.term, Term::constant(value));
             }
         }
         !conditions.is_empty()
@@ -94,6 +119,41 @@ impl Walk<'_> {
             }
         }
         true
+    }
+
+    /// Asks gates that should be constant for premises that look like them instead: where the premises hold these
+    /// are constant too, and say more about the inputs.
+    fn decide_premises(&mut self, pending: &[Term]) -> bool {
+        let mut matches: Vec<(u32, Term, Term)> = Vec::new();
+        for &gate in pending {
+            let Some(value) = self.wishes[gate.index()].and_then(Term::as_constant) else { continue };
+            if std::mem::replace(&mut self.is_compared[gate.index()], true) {
+                continue;
+            }
+            let kind = std::mem::discriminant(&self.circuit.shape(gate));
+            for &premise in &self.circuit.premises {
+                let goal = premise.complement_if(!value);
+                if std::mem::discriminant(&self.circuit.shape(premise)) == kind
+                    && let Some(score) = self.similarity_below(gate, goal)
+                {
+                    matches.push((score, gate, goal));
+                }
+            }
+        }
+        matches.sort_by(|a, b| b.0.cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+        let mut has_decided = false;
+        for (_, gate, goal) in matches {
+            let is_open = self.images[gate.index()].is_none()
+                && self.wishes[gate.index()].is_some_and(|wish| wish.as_constant().is_some());
+            // Wishes made meanwhile change what matches.
+            if is_open && self.similarity_below(gate, goal).is_some() {
+                self.wishes[gate.index()] = Some(goal);
+                self.queue.push(gate);
+                self.propagate();
+                has_decided = true;
+            }
+        }
+        has_decided
     }
 
     /// Gives the variables that are asked to be constant what they are asked for.

@@ -34,6 +34,31 @@ impl Walk<'_> {
         }
     }
 
+    /// How well the wish of an if-then-else matches it as a whole, and what it asks of the inputs.
+    pub(super) fn match_ite(&mut self, gate: Term) -> Option<(u32, [(Term, Term); 3])> {
+        let goal = self.wishes[gate.index()]?;
+        let Shape::Ite(condition, then, otherwise) = self.circuit.shape(gate) else { return None };
+        let Shape::Ite(c, t, e) = Shape::of(self.arena, goal) else { return None };
+        let (t, e) = (t.complement_if(goal.is_complemented()), e.complement_if(goal.is_complemented()));
+        let straight = self.match_triple([(condition, c), (then, t), (otherwise, e)]);
+        let crossed = self.match_triple([(condition, !c), (then, e), (otherwise, t)]);
+        match (straight, crossed) {
+            (Some(one), Some(other)) => Some(if one.0 >= other.0 { one } else { other }),
+            (one, other) => one.or(other),
+        }
+    }
+
+    fn match_triple(&mut self, triple: [(Term, Term); 3]) -> Option<(u32, [(Term, Term); 3])> {
+        let mut score = 2;
+        for (term, wanted) in triple {
+            if !self.agrees(term, wanted) {
+                return None;
+            }
+            score += self.similarity(term, wanted, DEPTH - 1)?;
+        }
+        Some((score, triple))
+    }
+
     fn match_pairs(&mut self, gate: Term, mut pairs: Pairs, goal: Term) -> Option<(u32, Pairs)> {
         if matches!(self.circuit.shape(gate), Shape::Xor(..)) && goal.is_complemented() {
             // The side whose sign matters least takes the complement.
@@ -56,6 +81,7 @@ impl Walk<'_> {
 
     /// How much of the shape of an open term is in another one; `None` if what is decided already differs.
     pub(super) fn similarity(&self, open: Term, goal: Term, depth: u32) -> Option<u32> {
+        let open = self.resolve(open);
         let decided = self.images[open.index()].or(self.wishes[open.index()]);
         if let Some(decided) = decided {
             return (decided.complement_if(open.is_complemented()) == goal).then_some(1 << (2 * DEPTH));
@@ -71,7 +97,53 @@ impl Walk<'_> {
                     .map(|(open, goal)| self.similarity(open, goal, depth - 1));
                 scores.into_iter().try_fold(2, |sum, score| Some(sum + score?))
             }
+            // Any of the branches may be the one to follow.
+            (Shape::Ite(_, then, otherwise), _) => {
+                let branches = [then, otherwise].map(|branch| branch.complement_if(open.is_complemented()));
+                branches.into_iter().filter_map(|branch| self.similarity(branch, goal, depth - 1)).max()
+            }
             _ => Some(0),
+        }
+    }
+
+    /// The similarity of a gate and a term for which it has no wish yet; none if there is nothing in common.
+    pub(super) fn similarity_below(&self, gate: Term, goal: Term) -> Option<u32> {
+        let score = match (self.circuit.shape(gate), Shape::of(self.arena, goal)) {
+            (Shape::And(a, b), Shape::And(p, q)) if !goal.is_complemented() => {
+                self.best_pairing([a, b], [p, q], DEPTH)?
+            }
+            (Shape::Xor(a, b), Shape::Xor(p, q)) => self.best_pairing([a, b], [p, q], DEPTH)?,
+            _ => return None,
+        };
+        (score > 4).then_some(score)
+    }
+
+    /// The term that an open term equals as far as constants are decided.
+    fn resolve(&self, mut open: Term) -> Term {
+        loop {
+            let below = match self.circuit.shape(open) {
+                Shape::Ite(condition, then, otherwise) => match self.image(condition) {
+                    Some(Term::TRUE) => then,
+                    Some(Term::FALSE) => otherwise,
+                    _ => return open,
+                },
+                Shape::And(a, b) => match (self.image(a), self.image(b)) {
+                    (Some(Term::TRUE), None) => b,
+                    (None, Some(Term::TRUE)) => a,
+                    _ => return open,
+                },
+                Shape::Xor(a, b) => match (self.image(a), self.image(b)) {
+                    (Some(known), None) if known.as_constant().is_some() => {
+                        b.complement_if(known == Term::TRUE)
+                    }
+                    (None, Some(known)) if known.as_constant().is_some() => {
+                        a.complement_if(known == Term::TRUE)
+                    }
+                    _ => return open,
+                },
+                Shape::True | Shape::Var(_) => return open,
+            };
+            open = below.complement_if(open.is_complemented());
         }
     }
 
