@@ -210,36 +210,6 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn dbg(&mut self, what: &str, walk: &FunctionalWitness) {
-        if std::env::var("DBG").is_err() {
-            return;
-        }
-        let mut sub = self.substitution(&walk.vector);
-        let mut bad = 0;
-        let n = self.circuit.conjuncts.len();
-        let cs: Vec<Term> = self.circuit.conjuncts.iter().map(|c| c.term).collect();
-        for c in cs {
-            let i = sub.apply(&mut self.arena, c);
-            let mut s = CadicalSolver::new();
-            let mut e = CnfEncoder::new(CnfStyle::Tseitin);
-            for &p in &self.circuit.premises {
-                e.assert_term(&self.arena, p, &mut s);
-            }
-            e.assert_term(&self.arena, !i, &mut s);
-            if s.solve(&[], &Limits::NONE) == Answer::Sat {
-                bad += 1;
-                if std::env::var("DBG").unwrap() == "2" && bad < 12 {
-                    let t = self.arena.show(&[c]).to_string();
-                    let u = self.arena.show(&[i]).to_string();
-                    if t.len() < 9500 {
-                        eprintln!("  BAD {t}\n  IMG {}", &u[..u.len().min(600)]);
-                    }
-                }
-            }
-        }
-        eprintln!("{what}: {bad} of {n} conjuncts inexact");
-    }
-
     /// The first vector, from the shapes; returns whether it is a witness at the point.
     fn start_from(&mut self, values: &[bool]) -> bool {
         self.point.move_to(values);
@@ -247,7 +217,6 @@ impl<'a> Search<'a> {
         let mut suggested = None;
         for trust in [Trust::Shape, Trust::Branches] {
             let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, trust, &nothing);
-            self.dbg(&format!("{trust:?}"), &walk);
             if self.point.value(&self.arena, walk.matrix) {
                 self.structural += 1;
                 self.adopt(walk.vector.clone());
@@ -294,7 +263,6 @@ impl<'a> Search<'a> {
             .collect();
         let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, Trust::Point, &kept);
 
-        self.dbg(&format!("repair {}", is_changed.iter().filter(|&&c| c).count()), &walk);
         // Where a conjunct with a changed variable fails, the new terms take over.
         let touched: Vec<bool> =
             self.circuit.conjuncts.iter().map(|conjunct| conjunct.mentions(&is_changed)).collect();
@@ -316,10 +284,6 @@ impl<'a> Search<'a> {
         {
             let new = substitution.apply(&mut self.arena, conjunct.term);
             *image = join(&mut self.arena, new, *image);
-        }
-        if std::env::var("DBG").is_ok() {
-            let w = FunctionalWitness { vector: vector.clone(), matrix: Term::TRUE };
-            self.dbg("   joined", &w);
         }
         self.current = Some(Current { vector, conjuncts });
         self.refine(walk);

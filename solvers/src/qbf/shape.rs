@@ -123,10 +123,10 @@ impl Circuit {
     fn split(&mut self, arena: &TermArena) {
         let (mut open, mut stack) = (Vec::new(), vec![!self.matrix]);
         while let Some(term) = stack.pop() {
-            if !self.is_open(term) {
-                self.premises.push(term);
-            } else if let (false, Shape::And(a, b)) = (term.is_complemented(), self.shape(term)) {
+            if let (false, Shape::And(a, b)) = (term.is_complemented(), self.shape(term)) {
                 stack.extend([b, a]);
+            } else if !self.is_open(term) {
+                self.premises.push(term);
             } else {
                 open.push(term);
             }

@@ -3,16 +3,17 @@
 //! In this order, with propagation in between, so that what is more certain goes first:
 //!
 //! 1. if-then-elses are laid over others, or their conditions become constant;
-//! 2. shapes that match are laid over each other, the best match first;
+//! 2. shapes that match in one way are laid over each other, the best match first;
 //! 3. gates that should be constant are laid over premises: a guard is made of the same parts as the other one;
-//! 4. variables that are asked to be constant become so (a variable that is also a value has taken the better
+//! 4. of the shapes that match in two equally good ways one is laid over, in the first way;
+//! 5. variables that are asked to be constant become so (a variable that is also a value has taken the better
 //!    term by now);
-//! 5. a conjunction with one known side is solved for the other;
-//! 6. one gate follows the point.
+//! 6. a conjunction with one known side is solved for the other;
+//! 7. one gate follows the point.
 
 use cusp_encodings::Term;
 
-use super::matching::DEPTH;
+use super::matching::{Certainty, DEPTH};
 use super::{Trust, Walk};
 use crate::qbf::shape::Shape;
 
@@ -37,8 +38,9 @@ impl Walk<'_> {
             return false;
         }
         if !(self.decide_conditions(&pending)
-            || self.decide_matches(&pending)
+            || self.decide_matches(&pending, Certainty::Clear)
             || self.decide_premises(&pending)
+            || self.decide_matches(&pending, Certainty::Any)
             || self.decide_constants())
         {
             let solvable = pending.iter().copied().find(|&gate| self.has_known_input(gate));
@@ -98,18 +100,20 @@ impl Walk<'_> {
     }
 
     /// Lays the best matches over each other.
-    fn decide_matches(&mut self, pending: &[Term]) -> bool {
+    fn decide_matches(&mut self, pending: &[Term], certainty: Certainty) -> bool {
         let mut matches: Vec<(u32, Term)> = Vec::new();
         for &gate in pending {
-            if let Some((score, _)) = self.match_shape(gate) {
+            if let Some((score, _)) = self.match_shape(gate, certainty) {
                 matches.push((score, gate));
             }
         }
         let Some(best) = matches.iter().map(|&(score, _)| score).max() else { return false };
-        for (_, gate) in matches.into_iter().filter(|&(score, _)| score == best) {
+        let mut best_gates = matches.into_iter().filter(|&(score, _)| score == best);
+        let most = if certainty == Certainty::Clear { usize::MAX } else { 1 };
+        for (_, gate) in best_gates.by_ref().take(most) {
             // Wishes made meanwhile change what matches.
             if self.images[gate.index()].is_none()
-                && let Some((_, pairs)) = self.match_shape(gate)
+                && let Some((_, pairs)) = self.match_shape(gate, certainty)
             {
                 self.is_settled[gate.index()] = true;
                 for (term, goal) in pairs {

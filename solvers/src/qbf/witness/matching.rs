@@ -13,12 +13,21 @@ use crate::qbf::shape::Shape;
 /// How deep shapes are compared.
 pub(super) const DEPTH: u32 = 4;
 
+/// Which matches count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// Those where one pairing of the inputs is better than the other.
+    Clear,
+    /// All.
+    Any,
+}
+
 /// What a match asks of two inputs.
 pub(super) type Pairs = [(Term, Term); 2];
 
 impl Walk<'_> {
     /// How well the wish of a gate matches its shape, and what it asks of the inputs.
-    pub(super) fn match_shape(&mut self, gate: Term) -> Option<(u32, Pairs)> {
+    pub(super) fn match_shape(&mut self, gate: Term, certainty: Certainty) -> Option<(u32, Pairs)> {
         let goal = self.wishes[gate.index()]?;
         let (a, b, p, q) = match (self.circuit.shape(gate), Shape::of(self.arena, goal)) {
             (Shape::And(a, b), Shape::And(p, q)) if !goal.is_complemented() => (a, b, p, q),
@@ -28,7 +37,7 @@ impl Walk<'_> {
         let straight = self.match_pairs(gate, [(a, p), (b, q)], goal);
         let crossed = self.match_pairs(gate, [(a, q), (b, p)], goal);
         match (straight, crossed) {
-            (Some(one), Some(other)) if one.0 == other.0 => Some((one.0 / 2, one.1)),
+            (Some(one), Some(other)) if one.0 == other.0 => (certainty == Certainty::Any).then_some(one),
             (Some(one), Some(other)) => Some(if one.0 > other.0 { one } else { other }),
             (one, other) => one.or(other),
         }
@@ -92,15 +101,19 @@ impl Walk<'_> {
             _ if depth == 0 => Some(0),
             (Shape::And(a, b), Shape::And(p, q)) if !signs_differ => self.best_pairing([a, b], [p, q], depth),
             (Shape::Xor(a, b), Shape::Xor(p, q)) => self.best_pairing([a, b], [p, q], depth),
-            (Shape::Ite(c, t, e), Shape::Ite(d, u, f)) => {
-                let scores = [(c, d), (t, u.complement_if(signs_differ)), (e, f.complement_if(signs_differ))]
-                    .map(|(open, goal)| self.similarity(open, goal, depth - 1));
-                scores.into_iter().try_fold(2, |sum, score| Some(sum + score?))
-            }
-            // Any of the branches may be the one to follow.
-            (Shape::Ite(_, then, otherwise), _) => {
+            (Shape::Ite(condition, then, otherwise), wanted) => {
+                // As a whole, or any of the branches may be the one to follow.
+                let whole = if let Shape::Ite(c, t, e) = wanted {
+                    let (t, e) = (t.complement_if(signs_differ), e.complement_if(signs_differ));
+                    let scores = [(condition, c), (then, t), (otherwise, e)]
+                        .map(|(open, goal)| self.similarity(open, goal, depth - 1));
+                    scores.into_iter().try_fold(2, |sum, score| Some(sum + score?))
+                } else {
+                    None
+                };
                 let branches = [then, otherwise].map(|branch| branch.complement_if(open.is_complemented()));
-                branches.into_iter().filter_map(|branch| self.similarity(branch, goal, depth - 1)).max()
+                let branches = branches.map(|branch| self.similarity(branch, goal, depth - 1));
+                whole.max(branches[0]).max(branches[1])
             }
             _ => Some(0),
         }
