@@ -1,4 +1,4 @@
-//! Re-checking an inclusion: the question is built again and the certificate checked by [`crate::qbf::verify`].
+//! Re-checking an inclusion: the question is built again, and [`crate::qbf::verify()`] checks the certificate.
 
 use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;

@@ -213,10 +213,12 @@ impl<'a> Search<'a> {
     /// The first vector, from the shapes; returns whether it is a witness at the point.
     fn start_from(&mut self, values: &[bool]) -> bool {
         self.point.move_to(values);
+        let (limits, interrupt) = (self.limits, self.interrupt);
+        let stop = || limits.stop_reason(interrupt).is_some();
         let nothing = vec![None; self.circuit.existential];
         let mut suggested = None;
         for trust in [Trust::Shape, Trust::Branches] {
-            let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, trust, &nothing);
+            let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, trust, &nothing, &stop);
             if self.point.value(&self.arena, walk.matrix) {
                 self.structural += 1;
                 self.adopt(walk.vector.clone());
@@ -261,7 +263,9 @@ impl<'a> Search<'a> {
             .zip(&is_changed)
             .map(|(&term, &changed)| (!changed).then_some(term))
             .collect();
-        let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, Trust::Point, &kept);
+        let (limits, interrupt) = (self.limits, self.interrupt);
+        let stop = || limits.stop_reason(interrupt).is_some();
+        let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, Trust::Point, &kept, &stop);
 
         // Where a conjunct with a changed variable fails, the new terms take over.
         let touched: Vec<bool> =

@@ -51,6 +51,8 @@ pub(crate) struct Walk<'a> {
     arena: &'a mut TermArena,
     point: &'a mut Point,
     trust: Trust,
+    /// Whether there is no time left for good terms; constants will do.
+    stop: &'a dyn Fn() -> bool,
     /// Per gate what it should equal.
     wishes: Vec<Option<Term>>,
     /// Per gate what it equals.
@@ -68,13 +70,14 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// Gives every existential variable a term, the given one if there is one. The point holds values for all
-    /// variables.
+    /// variables. When told to stop, the walk takes constants for the rest.
     pub(crate) fn run(
         circuit: &'a Circuit,
         arena: &'a mut TermArena,
         point: &'a mut Point,
         trust: Trust,
         given: &[Option<Term>],
+        stop: &'a dyn Fn() -> bool,
     ) -> FunctionalWitness {
         let size = circuit.matrix.index() + 1;
         let mut walk = Walk {
@@ -82,6 +85,7 @@ impl<'a> Walk<'a> {
             arena,
             point,
             trust,
+            stop,
             wishes: vec![None; size],
             images: vec![None; size],
             is_settled: vec![false; size],
@@ -104,7 +108,7 @@ impl<'a> Walk<'a> {
         walk.wish(circuit.matrix, Term::TRUE);
         loop {
             walk.propagate();
-            if !walk.decide() {
+            if stop() || !walk.decide() {
                 break;
             }
         }

@@ -103,6 +103,9 @@ impl Walk<'_> {
     fn decide_matches(&mut self, pending: &[Term], certainty: Certainty) -> bool {
         let mut matches: Vec<(u32, Term)> = Vec::new();
         for &gate in pending {
+            if (self.stop)() {
+                return false;
+            }
             if let Some((score, _)) = self.match_shape(gate, certainty) {
                 matches.push((score, gate));
             }
@@ -133,6 +136,9 @@ impl Walk<'_> {
             let Some(value) = self.wishes[gate.index()].and_then(Term::as_constant) else { continue };
             if std::mem::replace(&mut self.is_compared[gate.index()], true) {
                 continue;
+            }
+            if (self.stop)() {
+                return false;
             }
             let kind = std::mem::discriminant(&self.circuit.shape(gate));
             for &premise in &self.circuit.premises {
