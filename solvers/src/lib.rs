@@ -32,7 +32,7 @@
 //!   [reason](UnknownReason).
 //! - Every adapter passes one conformance suite, `tests/solvers/conformance.rs`; a new adapter adds one line.
 //! - A model of an external program is checked before it is believed, and its "unsatisfiable" confirmed.
-//! - Nothing is printed, no thread is started, and no child process outlives the call that started it.
+//! - Nothing is printed, and no thread and no child process outlives the call that started it.
 //!
 //! # Traps
 //!
