@@ -1,8 +1,13 @@
 //! What a run may cost, and the one thread that watches over it.
+//!
+//! A SAT solver does not come back to ask the budget. It watches an interrupt instead, which is requested
+//! as soon as the budget is used up: share [`Budget::solver_interrupt`] with every solver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
+
+use cusp_solvers::Interrupt;
 
 use crate::evidence::Reason;
 
@@ -25,6 +30,11 @@ const INTERRUPT: u8 = 3;
 pub struct Budget {
     limits: Limits,
     stop: Arc<AtomicU8>,
+    /// The budget this one is a part of.
+    whole: Option<Arc<Budget>>,
+    /// Stops the solvers that were made under this budget. Requested after `stop` is set, so that a solver
+    /// that was stopped finds the reason.
+    solvers: Interrupt,
 }
 
 impl Budget {
@@ -37,20 +47,51 @@ impl Budget {
     /// With these limits, which hold as long as the returned guard lives.
     #[must_use]
     pub fn start(limits: Limits) -> (Self, Watch) {
-        let budget = Self { limits, stop: Arc::default() };
+        let budget = Self { limits, ..Self::default() };
         (budget.clone(), Watch::start(budget))
+    }
+
+    /// A part of this budget that can be ended on its own, and ends with the whole.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self {
+            limits: self.limits,
+            stop: Arc::default(),
+            whole: Some(Arc::new(self.clone())),
+            solvers: self.solvers.child(),
+        }
+    }
+
+    /// Share it with every solver: it is requested when the run must end.
+    #[must_use]
+    pub fn solvers(&self) -> &Interrupt {
+        &self.solvers
     }
 
     /// Ends the run from outside.
     pub fn interrupt(&self) {
         self.stop.store(INTERRUPT, Ordering::Relaxed);
+        self.solvers.request();
+    }
+
+    /// Stops the solvers it is shared with when the budget is used up, even in the middle of a search.
+    /// Whoever requests it stops these solvers only, not the run.
+    #[must_use]
+    pub fn solver_interrupt(&self) -> Interrupt {
+        self.solvers.child()
+    }
+
+    /// Bytes that the process may take, if there is a limit.
+    #[must_use]
+    pub fn memory_limit(&self) -> Option<u64> {
+        self.limits.memory
     }
 
     /// Why the run must end now, if it must.
     #[must_use]
     pub fn exhausted(&self) -> Option<Reason> {
         match self.stop.load(Ordering::Relaxed) {
-            GO_ON => None,
+            GO_ON => self.whole.as_ref().and_then(|whole| whole.exhausted()),
             TIME => Some(Reason::Timeout(self.limits.time.unwrap_or_default())),
             MEMORY => Some(Reason::Memory { limit: self.limits.memory.unwrap_or_default() }),
             _ => Some(Reason::Interrupted),
@@ -60,6 +101,7 @@ impl Budget {
     fn stop_with(&self, cause: u8) {
         // An interrupt by the user is not overwritten.
         let _ = self.stop.compare_exchange(GO_ON, cause, Ordering::Relaxed, Ordering::Relaxed);
+        self.solvers.request();
     }
 }
 
@@ -109,13 +151,30 @@ impl Drop for Watch {
     }
 }
 
+/// The memory that a run may use if the user says nothing: three quarters of what there is, where the system
+/// tells. A run that takes all memory stops everything else on the machine.
+#[must_use]
+pub fn most_memory() -> Option<u64> {
+    kilobytes("/proc/meminfo", "MemTotal:").map(|kilobytes| (kilobytes << 10) / 4 * 3)
+}
+
 /// Bytes of memory in use, where the system tells.
 #[must_use]
 pub fn resident_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    let kilobytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
-    Some(kilobytes << 10)
+    kilobytes("/proc/self/status", "VmRSS:").map(|kilobytes| kilobytes << 10)
+}
+
+/// The most bytes of memory that were in use so far, where the system tells.
+#[must_use]
+pub fn peak_memory() -> Option<u64> {
+    kilobytes("/proc/self/status", "VmHWM:").map(|kilobytes| kilobytes << 10)
+}
+
+/// A figure of one of the system's tables.
+fn kilobytes(table: &str, name: &str) -> Option<u64> {
+    let table = std::fs::read_to_string(table).ok()?;
+    let line = table.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -146,5 +205,56 @@ mod tests {
         let copy = budget.clone();
         copy.interrupt();
         assert_eq!(budget.exhausted(), Some(Reason::Interrupted));
+        assert!(budget.solvers().is_requested());
+    }
+
+    #[test]
+    fn a_part_ends_with_the_whole_but_not_the_other_way_round() {
+        let whole = Budget::unlimited();
+        let (left, right) = (whole.part(), whole.part());
+        left.interrupt();
+        assert_eq!(left.exhausted(), Some(Reason::Interrupted));
+        assert!(left.solvers().is_requested());
+        assert_eq!(right.exhausted(), None);
+        assert!(!right.solvers().is_requested());
+        whole.interrupt();
+        assert_eq!(right.exhausted(), Some(Reason::Interrupted));
+        assert!(right.solvers().is_requested());
+    }
+
+    /// More pigeons than holes: hard for every solver that only resolves.
+    fn pigeons(solver: &mut impl cusp_solvers::SatSolver, holes: u32) {
+        let at = |pigeon: u32, hole: u32| cusp_encodings::Var::new(pigeon * holes + hole).pos_lit();
+        for pigeon in 0..=holes {
+            let somewhere: Vec<_> = (0..holes).map(|hole| at(pigeon, hole)).collect();
+            solver.add_clause(&somewhere);
+            for other in 0..pigeon {
+                for hole in 0..holes {
+                    solver.add_clause(&[!at(pigeon, hole), !at(other, hole)]);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_used_up_budget_stops_a_running_solver() {
+        use cusp_solvers::{Answer, CadicalSolver, SatSolver, UnknownReason};
+        let limits = Limits { time: Some(Duration::from_millis(50)), memory: None };
+        let (budget, _watch) = Budget::start(limits);
+        let mut solver = CadicalSolver::new();
+        solver.share_interrupt(&budget.solver_interrupt());
+        pigeons(&mut solver, 14);
+        let answer = solver.solve(&[], &cusp_solvers::Limits::NONE);
+        assert_eq!(answer, Answer::Unknown(UnknownReason::Interrupted));
+        assert_eq!(budget.exhausted(), Some(Reason::Timeout(Duration::from_millis(50))));
+    }
+
+    #[test]
+    fn a_stopped_solver_does_not_stop_the_run() {
+        let budget = Budget::unlimited();
+        budget.solver_interrupt().request();
+        assert!(budget.exhausted().is_none() && !budget.solver_interrupt().is_requested());
+        budget.interrupt();
+        assert!(budget.solver_interrupt().is_requested());
     }
 }

@@ -3,9 +3,12 @@
 use crate::budget::Budget;
 use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
-use crate::engines;
+use crate::engines::{self, Engine, EngineName};
+use crate::evidence::{Trace, Verdict};
 use crate::model::lower::{Replication, lower};
+use crate::model::reduce::{Keep, Reduced, reduce};
 use crate::model::{Action, Procedure, Program, Property, Task};
+use crate::portfolio::{self, Answer, Setup};
 use crate::progress::Progress;
 use crate::resolve::resolve;
 use crate::source::{Source, Span};
@@ -35,6 +38,10 @@ pub struct Options {
     pub replicate: bool,
     /// Who decides.
     pub engine: engines::EngineName,
+    /// Let the engine see the program as it is, and not a smaller one with the same verdict.
+    pub no_reduce: bool,
+    /// How far engines that unroll may go.
+    pub bounds: engines::Bounds,
 }
 
 /// A program that was read without errors, and what is asked of it.
@@ -57,6 +64,10 @@ pub enum Outcome {
         prepared: Box<Prepared>,
         /// The answer.
         certified: Certified,
+        /// Who gave it.
+        engine: &'static str,
+        /// Engines whose evidence was rejected while another one answered: bugs in Cusp, with the reasons.
+        rejected: Vec<(&'static str, Rejection)>,
     },
     /// The text is not a program.
     BadInput(Vec<Diagnostic>),
@@ -66,6 +77,8 @@ pub enum Outcome {
         prepared: Box<Prepared>,
         /// What is wrong with the evidence.
         rejection: Rejection,
+        /// Whose it is.
+        engine: &'static str,
     },
 }
 
@@ -115,10 +128,61 @@ pub fn check(source: &Source, options: &Options, budget: &Budget, progress: &dyn
         Ok(prepared) => Box::new(prepared),
         Err(findings) => return Outcome::BadInput(findings),
     };
-    let verdict = options.engine.engine().run(&prepared.task, budget, progress);
-    match certify::certify(&prepared.task, verdict, budget) {
-        Ok(certified) => Outcome::Checked { prepared, certified },
-        Err(rejection) => Outcome::Rejected { prepared, rejection },
+    let Answer { result, engine, rejected } = answer(&prepared.task, options, budget, progress);
+    match result {
+        Ok(certified) => Outcome::Checked { prepared, certified, engine, rejected },
+        Err(rejection) => Outcome::Rejected { prepared, rejection, engine },
+    }
+}
+
+/// Has the chosen engine, or all that fit, answer a question, and checks the evidence.
+#[must_use]
+pub fn answer(task: &Task, options: &Options, budget: &Budget, progress: &dyn Progress) -> Answer {
+    let reduces = !options.no_reduce;
+    if options.engine == EngineName::Auto {
+        return portfolio::run(task, Setup { reduces, bounds: options.bounds }, budget, progress);
+    }
+    let engine = options.engine.engine_within(options.bounds);
+    let verdict = decide(task, &*engine, reduces, budget, progress);
+    let result = certify::certify(task, verdict, budget);
+    Answer { result, engine: engine.name(), rejected: Vec::new() }
+}
+
+/// Runs an engine, on a reduced task if that is wanted and the engine can do with one.
+///
+/// What the engine shows is about the task that it saw, and is lifted. If that cannot be done, it runs again
+/// on a task of which more was kept, and at last on the task itself, so no answer is lost.
+#[must_use]
+pub fn decide(
+    original: &Task,
+    engine: &dyn Engine,
+    reduces: bool,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Verdict {
+    let attempts: &[Keep] = match engine.reduction() {
+        Some(Keep::Verdict) => &[Keep::Verdict, Keep::States],
+        Some(Keep::States) => &[Keep::States],
+        None => &[],
+    };
+    if reduces && !original.program.starts_threads {
+        for &keep in attempts {
+            let Reduced { task, restore } = reduce(original, keep);
+            if let Ok(verdict) = restore.lift(engine.run(&task, budget, progress), budget) {
+                return shortened(&original.program, verdict);
+            }
+        }
+    }
+    shortened(&original.program, engine.run(original, budget, progress))
+}
+
+/// A run without detours. Engines that join summaries do not look for short runs.
+fn shortened(program: &Program, verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Unsafe(Trace::Sequential(tree)) => {
+            Verdict::Unsafe(Trace::Sequential(tree.without_detours(program)))
+        }
+        verdict => verdict,
     }
 }
 

@@ -4,14 +4,20 @@
 //! warnings, notes and errors go to standard error.
 
 mod check;
+mod cover;
+mod cutoff;
 mod fmt;
+mod interrupt;
 mod options;
+mod replay;
+mod tally;
 
 use std::ffi::OsString;
 
 use clap::Parser;
 
 use crate::check::Options;
+use crate::cover as cover_options;
 use crate::report::output::Output;
 
 /// How a run ended.
@@ -90,7 +96,19 @@ pub fn parse_check_options(text: &str) -> Result<Options, String> {
     let words = ["cusp", "check"].into_iter().chain(text.split_whitespace()).chain(["-"]);
     match options::Args::try_parse_from(words).map_err(|error| error.to_string())?.command {
         options::Command::Check(args) => Ok(args.options()),
-        options::Command::Fmt(_) => Err("these are options of `cusp fmt`".to_owned()),
+        _ => Err("these are options of another command".to_owned()),
+    }
+}
+
+/// What options of `cusp cover` ask of a net, such as `--initial 0|0`.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn parse_cover_options(text: &str) -> Result<cover_options::Options, String> {
+    let words = ["cusp", "cover"].into_iter().chain(text.split_whitespace()).chain(["-"]);
+    match options::Args::try_parse_from(words).map_err(|error| error.to_string())?.command {
+        options::Command::Cover(args) => Ok(args.options()),
+        _ => Err("these are options of another command".to_owned()),
     }
 }
 
@@ -108,6 +126,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>, leave_at_once: fn()) -> Sta
     let mut output = Output::default();
     let status = match args.command {
         options::Command::Check(args) => check::run(&args, &mut output, leave_at_once),
+        options::Command::Replay(args) => replay::run(&args, &mut output, leave_at_once),
+        options::Command::Cover(args) => cover::run(&args, &mut output, leave_at_once),
+        options::Command::Cutoff(args) => cutoff::run(&args, &mut output, leave_at_once),
         options::Command::Fmt(args) => fmt::run(&args, &mut output),
     };
     match output.failure() {

@@ -11,9 +11,12 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Where engines say what they are doing. They may say it at every step.
-pub trait Progress: Sync {
+pub trait Progress: Send + Sync {
     /// One short line, such as `12 heads, 3 summaries`.
     fn say(&self, line: &dyn Fn() -> String);
+
+    /// A figure about the work that was done, for `--stats`. Said once, at the end.
+    fn count(&self, _what: &str, _number: u64) {}
 }
 
 /// Says nothing.
@@ -22,6 +25,36 @@ pub struct Quiet;
 
 impl Progress for Quiet {
     fn say(&self, _line: &dyn Fn() -> String) {}
+}
+
+/// Passes on what is said, and keeps the figures.
+pub struct Counting {
+    inner: Box<dyn Progress>,
+    counts: Mutex<Vec<(String, u64)>>,
+}
+
+impl Counting {
+    /// Keeps figures beside another way of showing progress.
+    #[must_use]
+    pub fn new(inner: Box<dyn Progress>) -> Self {
+        Self { inner, counts: Mutex::default() }
+    }
+
+    /// The figures in the order they came.
+    #[must_use]
+    pub fn counts(&self) -> Vec<(String, u64)> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Progress for Counting {
+    fn say(&self, line: &dyn Fn() -> String) {
+        self.inner.say(line);
+    }
+
+    fn count(&self, what: &str, number: u64) {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).push((what.to_owned(), number));
+    }
 }
 
 /// A line on standard error if that is a terminal and there is something to wait for; silence

@@ -1,24 +1,39 @@
 //! The checker of evidence: what is right is accepted, what is wrong is not.
 
+#[path = "certify/engines.rs"]
+mod engines;
 #[path = "certify/generate.rs"]
 mod generate;
+#[path = "certify/induction.rs"]
+mod induction;
 #[path = "certify/interleavings.rs"]
 mod interleavings;
 #[path = "certify/oracle.rs"]
 mod oracle;
+#[path = "certify/oracle_relations.rs"]
+mod oracle_relations;
 #[path = "certify/oracle_threads.rs"]
 mod oracle_threads;
 #[path = "certify/path_edges.rs"]
 mod path_edges;
+#[path = "certify/relations.rs"]
+mod relations;
+#[path = "certify/runs.rs"]
+mod runs;
 #[path = "certify/system_states.rs"]
 mod system_states;
 #[path = "certify/traces.rs"]
 mod traces;
+#[path = "certify/unrolling.rs"]
+mod unrolling;
 
-use cusp::budget::Budget;
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use cusp::budget::{Budget, Limits};
 use cusp::certify::certify;
 use cusp::evidence::trace::CallTree;
-use cusp::evidence::{Certificate, Reason, Trace, Verdict};
+use cusp::evidence::{Certificate, KInductive, Reason, Relations, Trace, Unrolling, Verdict};
 use cusp::model::{Node, ProcId, Procedure, Property, Task};
 use cusp::syntax::ast::Dialect;
 use generate::{assertions, task};
@@ -88,6 +103,9 @@ fn a_check_that_is_cut_off_certifies_nothing() {
         Certificate::NoViolationInReach,
         Certificate::PathEdges(Vec::new()),
         Certificate::SystemStates(Vec::new()),
+        Certificate::Relations(Relations::default()),
+        Certificate::KInductive(KInductive { cuts: Vec::new(), k: 1 }),
+        Certificate::Unrolling(Unrolling::default()),
     ];
     for certificate in certificates {
         let certified = certify(&task, Verdict::Safe(certificate), &budget).expect("no answer");
@@ -98,8 +116,15 @@ fn a_check_that_is_cut_off_certifies_nothing() {
 #[test]
 fn evidence_of_the_wrong_kind_is_rejected() {
     let threads = assertions("decl g; void main() begin start_thread f(); end void f() begin skip; end");
-    let path_edges = Verdict::Safe(Certificate::PathEdges(Vec::new()));
-    assert!(rejection(&threads, path_edges).contains("starts threads"));
+    let certificates = [
+        Certificate::PathEdges(Vec::new()),
+        Certificate::Relations(Relations::default()),
+        Certificate::KInductive(KInductive { cuts: Vec::new(), k: 1 }),
+        Certificate::Unrolling(Unrolling::default()),
+    ];
+    for certificate in certificates {
+        assert!(rejection(&threads, Verdict::Safe(certificate)).contains("starts threads"));
+    }
     let tree = Verdict::Unsafe(Trace::Sequential(CallTree { runs: Vec::new() }));
     assert!(rejection(&threads, tree).contains("starts threads"));
 }
@@ -123,4 +148,47 @@ fn malformed_models_are_rejected() {
         let why = rejection(&task, Verdict::Safe(Certificate::NoViolationInReach));
         assert!(why.starts_with("the model is malformed") && why.contains(sentence), "{why}");
     }
+}
+
+/// A multiplication that no solver inverts in time.
+fn multiplication(bits: usize) -> String {
+    let names =
+        |prefix: &str, count: usize| -> Vec<String> { (0..count).map(|i| format!("{prefix}{i}")).collect() };
+    let (x, y, sum) = (names("x", bits), names("y", bits), names("s", 2 * bits));
+    let mut text =
+        format!("decl {}, {}, {}, c;\nvoid main() begin\n", x.join(", "), y.join(", "), sum.join(", "));
+    for bit in &sum {
+        text.extend([bit, " := F;\n"]);
+    }
+    for (i, factor) in y.iter().enumerate() {
+        text.push_str("c := F;\n");
+        for (j, bit) in x.iter().enumerate() {
+            let (s, a) = (&sum[i + j], format!("({factor} & {bit})"));
+            let _ = writeln!(text, "{s}, c := ({s} != ({a} != c)), ({s} & {a} | {s} & c | {a} & c);");
+        }
+        text.extend([&sum[i + bits], " := c;\n"]);
+    }
+    // The product of two primes is odd in both, and neither is one.
+    let prime = "1001101010001010011011011101011110011101010011010001110101101011";
+    let digit = |i: usize| if prime.as_bytes()[i % prime.len()] == b'1' { "" } else { "!" };
+    let product: Vec<String> = sum.iter().enumerate().map(|(i, bit)| format!("{}{bit}", digit(i))).collect();
+    text.extend(["assume(", &product.join(" & "), ");\nassert(F);\nend\n"]);
+    text
+}
+
+#[test]
+fn a_solver_that_is_busy_is_stopped_in_time() {
+    let task = assertions(&multiplication(32));
+    let limits = Limits { time: Some(Duration::from_millis(300)), memory: None };
+    let begin = Instant::now();
+    let (budget, _watch) = Budget::start(limits);
+    let proof = Verdict::Safe(Certificate::KInductive(KInductive { cuts: Vec::new(), k: 1 }));
+    let certified = certify(&task, proof, &budget);
+    let waited = begin.elapsed();
+    match certified {
+        Ok(certified) => assert!(matches!(certified.verdict(), Verdict::Unknown(_))),
+        Err(why) => panic!("decided after {waited:?}: {why}"),
+    }
+    // The promise is 100 ms; a busy machine may take longer.
+    assert!(waited < Duration::from_secs(3), "{waited:?}");
 }

@@ -119,6 +119,8 @@ fn the_verdict_is_the_first_word_on_standard_output() {
 #[test]
 fn engines_have_names() {
     assert_eq!(run_on(&["check", "--engine", "explicit", "-"], SAFE).code, 0);
+    assert_eq!(run_on(&["check", "--engine", "bdd", "-"], SAFE).code, 0);
+    assert_eq!(run_on(&["check", "--engine", "bdd", "-"], UNSAFE).code, 10);
     assert_eq!(run_on(&["check", "--engine", "auto", "-"], UNSAFE).code, 10);
     let wrong = run_on(&["check", "--engine", "psychic", "-"], SAFE);
     assert_eq!(wrong.code, 2);
@@ -438,6 +440,18 @@ fn fmt_changes_nothing_that_it_cannot_read() {
 }
 
 #[test]
+fn programs_need_not_be_reduced() {
+    for engine in ["auto", "explicit", "summaries"] {
+        for (program, code) in [(SAFE, 0), (UNSAFE, 10)] {
+            for reduction in [&[][..], &["--no-reduce"]] {
+                let args = [&["check", "-q", "--engine", engine, "-"], reduction].concat();
+                assert_eq!(run_on(&args, program).code, code, "{args:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn help_has_examples_and_every_exit_code() {
     let short = run(&["--help"]).stdout;
     let long = run(&["check", "--help"]).stdout;
@@ -454,6 +468,7 @@ fn help_has_examples_and_every_exit_code() {
         "--threads",
         "--replicate",
         "--dialect",
+        "--no-reduce",
         "--timeout",
         "--memory",
         "--json",

@@ -5,16 +5,13 @@
 
 mod support;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
 use cusp::budget::{Budget, Limits};
 use cusp::check::{Outcome, check};
 use cusp::cli::parse_check_options;
 use cusp::evidence::Verdict;
 use cusp::progress::Quiet;
 use cusp::source::Source;
-use support::corpus::{Entry, manifest};
+use support::corpus::{Entry, manifest, own_programs};
 
 /// No limit on time: a verdict must not depend on how fast the machine is.
 const MEMORY: u64 = 8 << 30;
@@ -81,38 +78,9 @@ fn programs_without_a_recorded_verdict_keep_the_one_they_got() {
 
 #[test]
 fn our_own_programs_are_what_their_first_line_says() {
-    let mut files = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus"), &mut files);
-    assert!(files.len() >= 10, "tests/corpus has only {} programs", files.len());
-    for path in files {
-        let text = fs::read_to_string(&path).expect("a readable program");
-        let field = |name: &str| {
-            let prefix = format!("// {name}:");
-            text.lines().find_map(|line| line.strip_prefix(&prefix)).map(|rest| rest.trim().to_owned())
-        };
-        let expected = field("expect").unwrap_or_else(|| panic!("{}: no `// expect:`", path.display()));
-        assert!(field("why").is_some(), "{}: no `// why:`", path.display());
-        let entry = Entry {
-            name: path.display().to_string(),
-            path,
-            expected: expected.clone(),
-            options: field("options").unwrap_or_default(),
-        };
-        assert_eq!(word(&entry), expected, "{}", entry.name);
-    }
-}
-
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    let mut entries: Vec<PathBuf> = fs::read_dir(directory)
-        .unwrap_or_else(|e| panic!("{}: {e}", directory.display()))
-        .map(|entry| entry.expect("a readable directory").path())
-        .collect();
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "bp") {
-            files.push(path);
-        }
+    let entries = own_programs();
+    assert!(entries.len() >= 10, "tests/corpus has only {} programs", entries.len());
+    for entry in entries {
+        assert_eq!(word(&entry), entry.expected, "{}", entry.name);
     }
 }

@@ -20,7 +20,11 @@ use support::{concurrent, for_each_seed, sequential};
 /// The explicit engine with every combination of its reductions, the plain one first.
 fn variants() -> impl Iterator<Item = Explicit> {
     [false, true].into_iter().flat_map(|forget_dead| {
-        [false, true].into_iter().map(move |symmetry| Explicit { forget_dead, symmetry })
+        [false, true].into_iter().map(move |symmetry| Explicit {
+            forget_dead,
+            symmetry,
+            ..Explicit::default()
+        })
     })
 }
 

@@ -30,6 +30,21 @@ fn the_first_example_prints_what_the_readme_shows() {
 }
 
 #[test]
+fn the_example_of_a_net_prints_what_the_readme_shows() {
+    let text = readme();
+    let command = &blocks(&text, "sh")[2];
+    let arguments = command.trim().strip_prefix("cargo run --release -- ").expect("runs Cusp");
+    let output = Command::new(env!("CARGO_BIN_EXE_cusp"))
+        .args(arguments.split_whitespace())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_remove("COLUMNS")
+        .output()
+        .expect("Cusp runs");
+    assert_eq!(output.status.code(), Some(10));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), blocks(&text, "text")[3]);
+}
+
+#[test]
 fn the_example_of_the_language_is_a_program() {
     let text = readme();
     let example = &blocks(&text, "text")[1];

@@ -39,7 +39,7 @@ impl Answered {
 fn ask(program: &str, options: &Options) -> Answered {
     let source = Source::new("demo.bp", program);
     match check::check(&source, options, &Budget::unlimited(), &Quiet) {
-        Outcome::Checked { prepared, certified } => Answered { source, prepared: *prepared, certified },
+        Outcome::Checked { prepared, certified, .. } => Answered { source, prepared: *prepared, certified },
         other => panic!("{other:?}"),
     }
 }

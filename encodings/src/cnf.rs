@@ -92,7 +92,11 @@ impl CnfEncoder {
         polarity: Polarity,
         sink: &mut S,
     ) -> Lit {
-        if self.marks.len() <= term.index() {
+        if self.marks.is_empty() {
+            // Zeroed memory is mapped on first touch: a small cone in a large arena stays cheap.
+            self.vars = vec![0; arena.len()];
+            self.marks = vec![0; arena.len()];
+        } else if self.marks.len() <= term.index() {
             self.vars.resize(arena.len(), 0);
             self.marks.resize(arena.len(), 0);
         }

@@ -236,8 +236,9 @@ impl TermArena {
         (0..self.nodes.len() as u32).map(Term::from_node)
     }
 
-    /// The uncomplemented term of a node.
-    pub(crate) fn term_at(&self, index: usize) -> Term {
+    /// The uncomplemented term of the node at a position, see [`Term::index`].
+    #[must_use]
+    pub fn term_at(&self, index: usize) -> Term {
         debug_assert!(index < self.len(), "node {index} is not in this arena");
         Term::from_node(index as u32)
     }

@@ -7,6 +7,10 @@
 //! certificate is a set of states; it must hold the start, be closed under every step, and violate
 //! nothing. It need not be the set of reachable states: any inductive set is a proof.
 //!
+//! Sets that are written down as formulas ([`relations`]), and proofs that are no sets but bounds (by
+//! induction, by unrolling), become questions to a fresh SAT solver. The way from programs to terms is this
+//! module's own; only the term arena and the solver are shared.
+//!
 //! What the semantics of [`crate::model`] leaves open is decided as follows.
 //!
 //! - *Violations.* An assertion fails in a step of its thread: where another thread holds the
@@ -34,15 +38,29 @@
 //!   `atomic_begin`, or `t` was the holder before, the global did not hold before (so that it was a
 //!   section that held the system), and the step is not `atomic_end`.
 
+mod assigned;
 mod control;
 mod cover;
+mod cuts;
 mod draft;
+mod encode;
+mod induction;
+mod net;
+mod net_basis;
+mod net_coverability;
+mod net_replay;
 mod path_edges;
+mod question;
+mod reach;
 mod region;
+pub mod relations;
 mod replay_sequential;
 mod replay_threads;
 mod stacks;
 mod system_states;
+#[cfg(test)]
+mod testing;
+mod unrolling;
 mod values;
 mod wellformed;
 
@@ -51,8 +69,10 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::{Node, ProcId, Property, Task};
+
+pub use net::{CertifiedNet, certify_net};
 
 /// A verdict whose evidence was checked. Only [`certify`] makes one.
 #[derive(Clone, Debug)]
@@ -61,6 +81,12 @@ pub struct Certified {
 }
 
 impl Certified {
+    /// No answer needs no evidence.
+    #[must_use]
+    pub fn unknown(unknown: Unknown) -> Self {
+        Self { verdict: Verdict::Unknown(unknown) }
+    }
+
     /// The checked verdict.
     #[must_use]
     pub fn verdict(&self) -> &Verdict {
@@ -105,12 +131,15 @@ fn check(task: &Task, verdict: &Verdict, budget: &Budget) -> Result<(), Stop> {
         Verdict::Safe(Certificate::NoViolationInReach) => control::check(task, budget),
         Verdict::Safe(Certificate::PathEdges(edges)) => path_edges::check(task, edges, budget),
         Verdict::Safe(Certificate::SystemStates(states)) => system_states::check(task, states, budget),
+        Verdict::Safe(Certificate::Relations(relations)) => relations::check(task, relations, budget),
+        Verdict::Safe(Certificate::KInductive(proof)) => induction::check(task, proof, budget),
+        Verdict::Safe(Certificate::Unrolling(unrolling)) => unrolling::check(task, unrolling, budget),
     }
 }
 
 /// Why a check ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stop {
+pub enum Stop {
     /// The evidence is wrong.
     Rejected(String),
     /// The user's limits are reached.

@@ -1,7 +1,8 @@
 //! Proofs that the property holds.
 
+use super::formula::{Formulas, Literal};
 use crate::model::cube::Cube;
-use crate::model::{Node, ProcId};
+use crate::model::{EdgeId, Node, ProcId};
 
 /// What shows that a program is safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +15,191 @@ pub enum Certificate {
     /// A set of system states that holds the start, is closed under all steps, and violates
     /// nothing.
     SystemStates(Vec<SystemState>),
+    /// Relations between entry and current states at some program counters that hold the start, are
+    /// closed under all runs from one of these program counters to the next, and violate nothing.
+    Relations(Relations),
+    /// The property is inductive over `k` steps.
+    KInductive(KInductive),
+    /// No run through these copies of the program's blocks violates the property, and no run leaves
+    /// them.
+    Unrolling(Unrolling),
+}
+
+/// Where a relation holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// At a program counter.
+    Node(Node),
+    /// Nowhere: the relation speaks of entry states only, and these are the ones from which the
+    /// property may be violated before the procedure returns.
+    Failure,
+}
+
+/// A set of (entry state, current state) pairs of one procedure in parametric form: a pair belongs to
+/// it iff some values of the parameters satisfy the guard and yield both states.
+///
+/// Relations of the same procedure and place stand for their union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relation {
+    /// Whose.
+    pub procedure: ProcId,
+    /// Where.
+    pub place: Place,
+    /// Which values of the parameters count.
+    pub guard: Literal,
+    /// Globals and parameters of the procedure at its entry; `None` for any value, whatever the others
+    /// are.
+    pub entry: Vec<Option<Literal>>,
+    /// Globals and locals now; `None` for any value. Empty for [`Place::Failure`].
+    pub now: Vec<Option<Literal>>,
+}
+
+/// An inductive set of relations, for sequential programs.
+///
+/// *Cuts* are the entry and the exit of every procedure and every program counter with a relation; every
+/// cycle of a procedure goes through one. A *block* is the loop-free code from a cut to the next
+/// ones. Where no relation is given for a cut, it is the empty one.
+///
+/// The proof is accepted if
+/// - every start state (any globals and locals that satisfy `enforce`) is in the relation at the entry
+///   of the start procedure, as a pair with itself;
+/// - from every pair of the relation at a cut whose current state satisfies `enforce`, every run through the
+///   block comes to the next cut with a pair of the relation there;
+/// - at every call on the way, the callee's entry (globals and arguments, as a pair with itself and any
+///   other locals that satisfy the callee's `enforce`) is in the relation at the callee's entry; the
+///   call may return with every pair of the relation at the callee's exit that has this entry;
+/// - where the property may be violated on the way, or a call has an entry in the callee's
+///   [`Place::Failure`], the entry state of the pair is in the failures of the procedure; a run ends where it
+///   violates, so nothing is asked about what comes behind it;
+/// - no start state is in the failures of the start procedure.
+///
+/// These conditions, the *obligations*, are numbered, and so are the variables of their formulas; see
+/// [`crate::certify`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// All formulas. A parameter means the same in all formulas of one relation and nothing outside.
+    pub formulas: Formulas,
+    /// The relations, by procedure and place.
+    pub relations: Vec<Relation>,
+    /// What shows that the states of an obligation are in a relation whose parameters they do not
+    /// determine. A parameter is determined if it is, complemented or not, one of the
+    /// components of the relation.
+    pub witnesses: Vec<Witness>,
+}
+
+/// Why the states of one obligation are in a relation: these values of its parameters.
+///
+/// There may be several for one obligation and relation; every state needs one that fits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// The obligation, by its number.
+    pub obligation: u32,
+    /// The position of the relation among all.
+    pub relation: u32,
+    /// The parameters that are not determined, with their values; a parameter of these formulas is the
+    /// variable of the obligation with that number.
+    pub values: Vec<(u32, Literal)>,
+}
+
+/// A proof by induction over block steps, for sequential programs without recursion.
+///
+/// Calls are inlined. A *location* is a call string, that is, the call edges that lead from the start
+/// procedure down to the running one, and a cut of the procedure that runs. Only what control may reach
+/// counts, whatever the data and assuming that calls return. The entry of the start procedure with the
+/// empty call string is the *first location*, cut or not. A *state* at a location is a value for
+/// each global and for each local of every procedure on the call string.
+///
+/// A *block* is everything that a run may do from a location up to the next cut in whatever procedure,
+/// into calls and out of them. If it comes to a cut, that is a *block step* to the location there. A
+/// run that returns from the start procedure, ends its thread, or can go nowhere makes no block step. A block
+/// *violates* if an assertion in it can fail, or if it comes to a node with the forbidden label; its own
+/// location counts, the next one belongs to the next block. A run ends where it violates. With a
+/// label as the property, assertions are assumptions.
+///
+/// Two states are *different* if their locations are, or if one of these variables has different
+/// values in them: the variables of the running procedure that are live at the cut
+/// ([`crate::model::live`]), and the locals of every caller that are live behind the call and not
+/// assigned by its return.
+///
+/// The proof is accepted if
+/// - *base:* for every `i < k`, no run from a state at the first location that satisfies the `enforce`
+///   of the start procedure makes `i` block steps and then violates in the next block;
+/// - *step:* no run from a state at any location that satisfies the `enforce` of the running procedure
+///   makes `k` block steps such that the `k + 1` states at its cuts are pairwise different, and then
+///   violates in the next block.
+///
+/// Why that is enough: if there is a run that violates, take one with the fewest steps. Its states at cuts are
+/// pairwise different, or what lies between two equal ones could be left out. By the base it makes at
+/// least `k` block steps; the last `k` of them contradict the step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KInductive {
+    /// The loop heads, no exit among them: every cycle of a procedure goes through one.
+    pub cuts: Vec<(ProcId, Node)>,
+    /// How many block steps come before the one that must not violate.
+    pub k: u32,
+}
+
+/// A proof by unrolling a sequential program, recursive or not.
+///
+/// A *block* is the loop-free code of one procedure from its entry or from a cut to its next cuts or its
+/// exit; calls are in it, their bodies are not. The unrolling is a tree of *copies* of blocks. Copy 0 is the
+/// block at the entry of the start procedure with any state. A copy entered by a call begins at the
+/// entry of the callee with the globals and arguments of the call and any other locals. A copy entered by a
+/// loop goes on in the same activation at that cut, with the state that came there.
+///
+/// A call without a copy of its own is *open*: it may return with any return values and any values of the
+/// globals that the callee or a procedure below it assigns where control may come, or violate the property
+/// inside, unless control cannot come from the callee's entry to a statement that could, in it or in procedures below. In
+/// the same way, a cut without a copy of its own is open: the activation may return from there with anything
+/// that it could assign, or violate.
+///
+/// A copy that is entered by a call *returns* if its activation comes to the exit, in this copy or in one
+/// that continues it, and *fails* if the violation lies in that activation or in a call it makes. A run
+/// ends where it violates.
+///
+/// The proof is accepted if no run through the copies and the open places violates the property and
+/// satisfies these demands. For each pair `(i, j)` of `different`, the copies begin at the same node of the
+/// same procedure, `i` is an ancestor of `j`, and
+/// - if all sites from `i` down to `j` are loops, so that both are in one activation: if the run enters `j`,
+///   some variable that is live at the node ([`crate::model::live`]) has different values where `i` and `j`
+///   begin;
+/// - otherwise both are entered by calls (copy 0 counts as one), and it is not the case that the run enters
+///   `j`, the globals and parameters that are live at the entry have the same values in both, and either both
+///   fail, or both return and the globals and return slots that are live at the exit have the same
+///   values.
+///
+/// Why that is enough: if there is a run that violates, take one with the fewest steps. It satisfies all demands,
+/// since otherwise it could be shortened: by what lies between two equal states of one activation, or by
+/// running the inner call in place of the outer one, which does the same for everybody outside. The same
+/// run goes through the copies as far as they reach, and open places do what it does there. So it would have
+/// been found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unrolling {
+    /// The loop heads, no exit among them: every cycle of a procedure goes through one.
+    pub cuts: Vec<(ProcId, Node)>,
+    /// The copies of blocks, parents first. Copy 0 is the block at the entry of the start procedure, and
+    /// is not listed; copy `i + 1` is `copies[i]`. Every site has at most one copy.
+    pub copies: Vec<BlockCopy>,
+    /// Pairs of copies of the same block, the ancestor first, that are demanded to differ.
+    pub different: Vec<(u32, u32)>,
+}
+
+/// A copy of a block, entered from another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockCopy {
+    /// The copy it is entered from.
+    pub parent: u32,
+    /// How.
+    pub site: Site,
+}
+
+/// How control leaves a block for another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Site {
+    /// By a call of the block, to the block at the entry of the callee.
+    Call(EdgeId),
+    /// To the block at a cut of the same procedure where the block ends.
+    Loop(Node),
 }
 
 /// A set of (entry state, current state) pairs of one procedure: if some run enters the procedure

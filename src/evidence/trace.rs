@@ -5,7 +5,9 @@
 //! call tree*: every run of a procedure is described once, by its entry state and its steps,
 //! and a step that calls refers to the callee's run.
 
-use crate::model::{EdgeId, Node, ProcId};
+use rustc_hash::FxHashMap;
+
+use crate::model::{EdgeId, Node, ProcId, Procedure, Program};
 
 define_id!(
     /// A run of a procedure in one [`CallTree`].
@@ -121,6 +123,70 @@ impl CallTree {
             lengths.push(length);
         }
         lengths
+    }
+}
+
+impl CallTree {
+    /// The same run without detours: where a procedure comes back to a program counter in the same state, what it
+    /// did in between is left out, and so are runs of callees that nobody refers to any more.
+    #[must_use]
+    pub fn without_detours(mut self, program: &Program) -> Self {
+        for run in &mut self.runs {
+            let procedure = program.procedure(run.procedure);
+            let mut kept: Vec<Step> = Vec::with_capacity(run.steps.len());
+            let mut seen: FxHashMap<(Node, State), usize> = FxHashMap::default();
+            let mut visited = vec![(Procedure::ENTRY, run.entry.clone())];
+            seen.insert(visited[0].clone(), 0);
+            for step in run.steps.drain(..) {
+                let place = (procedure.edge(step.edge).to, step.after.clone());
+                if let Some(&length) = seen.get(&place) {
+                    visited.drain(length + 1..).for_each(|place| {
+                        seen.remove(&place);
+                    });
+                    kept.truncate(length);
+                } else {
+                    kept.push(step);
+                    seen.insert(place.clone(), kept.len());
+                    visited.push(place);
+                }
+            }
+            run.steps = kept;
+        }
+        self.without_unused_runs()
+    }
+
+    fn without_unused_runs(self) -> Self {
+        let mut is_used = vec![false; self.runs.len()];
+        if let Some(last) = is_used.last_mut() {
+            *last = true;
+        }
+        for (position, run) in self.runs.iter().enumerate().rev() {
+            if is_used[position] {
+                let inside = match run.end {
+                    End::Inside { run, .. } => Some(run),
+                    End::Exit | End::Violation(_) => None,
+                };
+                for callee in run.steps.iter().filter_map(|step| step.call).chain(inside) {
+                    is_used[callee.index()] = true;
+                }
+            }
+        }
+        let mut next = 0;
+        let number = |&used: &bool| {
+            next += usize::from(used);
+            next.saturating_sub(1)
+        };
+        let numbers: Vec<usize> = is_used.iter().map(number).collect();
+        let renamed = |id: RunId| RunId::from_index(numbers[id.index()]);
+        let mut runs = Vec::with_capacity(next);
+        for (mut run, _) in self.runs.into_iter().zip(&is_used).filter(|(_, used)| **used) {
+            run.steps.iter_mut().for_each(|step| step.call = step.call.map(renamed));
+            if let End::Inside { run, .. } = &mut run.end {
+                *run = renamed(*run);
+            }
+            runs.push(run);
+        }
+        Self { runs }
     }
 }
 

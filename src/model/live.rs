@@ -57,7 +57,7 @@
 //! touch a variable of the page.
 
 mod flow;
-mod order;
+pub(super) mod order;
 mod page;
 
 use flow::{Flow, Scope};

@@ -15,12 +15,15 @@
 //!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
 //!   releases the system.
 
+pub mod control;
 pub mod cube;
+pub mod cuts;
 pub mod eval;
 pub mod expr;
 pub mod live;
 pub mod lower;
 pub mod print;
+pub mod reduce;
 
 use std::fmt;
 
@@ -267,4 +270,38 @@ pub struct Task {
     pub property: Property,
     /// Threads that may live at once; `None` for any number.
     pub threads: Option<u32>,
+}
+
+impl Task {
+    /// All assertions, in the order of the text.
+    #[must_use]
+    pub fn assertions(&self) -> Vec<(ProcId, EdgeId)> {
+        let program = &self.program;
+        let mut found: Vec<(Span, ProcId, EdgeId)> = Vec::new();
+        for id in program.procedure_ids() {
+            for (position, edge) in program.procedure(id).edges.iter().enumerate() {
+                if matches!(edge.action, Action::Assert(_)) {
+                    found.push((edge.span, id, EdgeId::from_index(position)));
+                }
+            }
+        }
+        found.sort_by_key(|&(span, id, edge)| (span.start, id, edge));
+        found.into_iter().map(|(_, id, edge)| (id, edge)).collect()
+    }
+
+    /// The same question about one assertion only; the others are assumed.
+    #[must_use]
+    pub fn only_assertion(&self, procedure: ProcId, assertion: EdgeId) -> Self {
+        let mut task = self.clone();
+        for id in self.program.procedure_ids() {
+            for (position, edge) in task.program.procedures[id.index()].edges.iter_mut().enumerate() {
+                if let Action::Assert(condition) = edge.action
+                    && (id, position) != (procedure, assertion.index())
+                {
+                    edge.action = Action::Assume(condition);
+                }
+            }
+        }
+        task
+    }
 }

@@ -3,6 +3,7 @@
 //! Everything here takes a [`Certified`] verdict: what was not checked cannot be shown.
 //!
 //! - [`text()`] is for people: the verdict first, then the violated statement and the trace.
+//! - [`nets`] is the same for nets.
 //! - [`json`] is for machines.
 //! - [`output`] is the one place that writes to standard output and standard error.
 //!
@@ -11,9 +12,11 @@
 
 mod calls;
 mod count;
+pub mod cutoff;
 pub mod diagnostics;
 pub mod json;
 mod line;
+pub mod nets;
 pub mod output;
 mod palette;
 mod text;

@@ -68,6 +68,11 @@ fn proof(certificate: &Certificate) -> String {
         Certificate::NoViolationInReach => "no statement that could go wrong is in reach".to_owned(),
         Certificate::PathEdges(edges) => counted(Count::from(edges.len()), "path edge"),
         Certificate::SystemStates(states) => counted(Count::from(states.len()), "state"),
+        Certificate::Relations(proof) => counted(Count::from(proof.relations.len()), "relation"),
+        Certificate::KInductive(proof) => {
+            format!("induction over {}", counted(Count::from(proof.k as usize), "step"))
+        }
+        Certificate::Unrolling(proof) => counted(Count::from(proof.copies.len() + 1), "unrolled block"),
     }
 }
 
@@ -138,8 +143,8 @@ fn heading(told: &Told, detail: Detail) -> String {
     format!("the run, {steps} in all, {shown} shown{more}")
 }
 
-/// A stretch of the program with a remark under it.
-fn snippet(source: &Source, span: Span, remark: &str, colour: bool, out: &mut String) {
+/// A stretch of the input with a remark under it.
+pub(super) fn snippet(source: &Source, span: Span, remark: &str, colour: bool, out: &mut String) {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let first_line = source.position(span.start).line;
     let last_line = source.position(span.end.saturating_sub(1).max(span.start)).line;

@@ -4,7 +4,7 @@
 //! that far. All findings of a file are reported in one run.
 
 mod check;
-mod suggest;
+pub(crate) mod suggest;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -4,11 +4,11 @@ use crate::diagnostic::{Diagnostic, Severity};
 
 /// So many errors, and so many warnings, are kept: a file of the wrong kind has one in every
 /// word, and nobody reads a million of them.
-pub(super) const MAX_FINDINGS: usize = 1000;
+pub(crate) const MAX_FINDINGS: usize = 1000;
 
 /// What was found so far.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     kept: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,

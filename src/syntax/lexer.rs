@@ -364,7 +364,7 @@ fn is_white(c: char) -> bool {
 }
 
 /// Characters as a message can show them: what is invisible is named by its number.
-fn spelled_out(run: &str) -> String {
+pub(crate) fn spelled_out(run: &str) -> String {
     let visible = run.chars().all(|c| !c.is_control() && !c.is_whitespace() && !is_invisible(c) && c != '`');
     if visible {
         return format!("`{}`", shortened(run, 20));

@@ -22,5 +22,7 @@ mod same;
 mod simple;
 mod statement;
 
+pub(crate) use findings::Findings;
+pub(crate) use lexer::spelled_out;
 pub use parser::parse;
 pub use printer::print;

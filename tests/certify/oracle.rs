@@ -66,31 +66,31 @@ impl<'a> Sequential<'a> {
         Self { task, globals: task.program.globals.len() }
     }
 
-    fn program(&self) -> &'a Program {
+    pub fn program(&self) -> &'a Program {
         &self.task.program
     }
 
-    fn procedure(&self, id: usize) -> &'a Procedure {
+    pub fn procedure(&self, id: usize) -> &'a Procedure {
         &self.program().procedures[id]
     }
 
-    fn width(&self, procedure: usize) -> usize {
+    pub fn width(&self, procedure: usize) -> usize {
         self.globals + self.procedure(procedure).locals.len()
     }
 
     /// How many variables an entry state has.
-    fn interface(&self, procedure: usize) -> usize {
+    pub fn interface(&self, procedure: usize) -> usize {
         self.globals + self.procedure(procedure).params as usize
     }
 
-    fn position(&self, var: Var) -> usize {
+    pub fn position(&self, var: Var) -> usize {
         match var {
             Var::Global(i) => i as usize,
             Var::Local(i) => self.globals + i as usize,
         }
     }
 
-    fn can_be(&self, expr: Expr, value: bool, state: u32) -> bool {
+    pub fn can_be(&self, expr: Expr, value: bool, state: u32) -> bool {
         can_be(self.program(), expr, value, &|place| bit(state, self.position(place.var)))
     }
 

@@ -24,6 +24,34 @@ fn agree(task: &Task, edges: &[PathEdge], what: &str, seed: u64) -> bool {
     accepts
 }
 
+/// The edges with one of them left out, made larger, made smaller, and put elsewhere; there must be one.
+pub fn changed_path_edges(
+    oracle: &Sequential,
+    edges: &[PathEdge],
+    rng: &mut Rng,
+) -> [(Vec<PathEdge>, &'static str); 4] {
+    let mut fewer = edges.to_vec();
+    fewer.remove(rng.below(fewer.len()));
+    let mut changed = |change: &dyn Fn(&PathEdge, &mut Rng) -> PathEdge| {
+        let mut edges = edges.to_vec();
+        let position = rng.below(edges.len());
+        edges[position] = change(&edges[position], rng);
+        edges
+    };
+    let wider = changed(&|edge, rng| oracle.loosened(edge, rng));
+    let narrower = changed(&|edge, rng| oracle.narrowed(edge, rng));
+    let moved = changed(&|edge, rng| {
+        let nodes = oracle.task.program.procedure(edge.procedure).nodes as usize;
+        PathEdge { node: Node::from_index(rng.below(nodes)), ..*edge }
+    });
+    [
+        (fewer, "without an edge"),
+        (wider, "with a larger edge"),
+        (narrower, "with a smaller edge"),
+        (moved, "with an edge elsewhere"),
+    ]
+}
+
 #[test]
 fn random_certificates_are_accepted_if_and_only_if_they_are_inductive() {
     let (mut accepted, mut rejected) = (0, 0);
@@ -42,25 +70,14 @@ fn random_certificates_are_accepted_if_and_only_if_they_are_inductive() {
         for round in 0..rounds {
             let edges = oracle.compress(&set, &mut rng);
             count(agree(&task, &edges, "compressed", seed));
-            let mut fewer = edges.clone();
-            fewer.remove(rng.below(fewer.len()));
-            count(agree(&task, &fewer, "without an edge", seed));
-            let mut wider = edges.clone();
-            let position = rng.below(wider.len());
-            wider[position] = oracle.loosened(&wider[position], &mut rng);
-            count(agree(&task, &wider, "with a larger edge", seed));
-            let mut narrower = edges.clone();
-            let position = rng.below(narrower.len());
-            narrower[position] = oracle.narrowed(&narrower[position], &mut rng);
-            count(agree(&task, &narrower, "with a smaller edge", seed));
-            let mut moved = edges.clone();
-            let position = rng.below(moved.len());
-            let nodes = task.program.procedure(moved[position].procedure).nodes as usize;
-            moved[position].node = Node::from_index(rng.below(nodes));
-            count(agree(&task, &moved, "with an edge elsewhere", seed));
+            let changed = changed_path_edges(&oracle, &edges, &mut rng);
+            for (changed, what) in &changed {
+                count(agree(&task, changed, what, seed));
+            }
+            let wider = &changed[1].0;
             // A larger inductive set, for the next round.
             if round < 3 {
-                set = oracle.closure(oracle.points(&wider));
+                set = oracle.closure(oracle.points(wider));
             }
         }
     }

@@ -103,7 +103,7 @@ fn damaged_trees(task: &Task, tree: &CallTree) -> Vec<CallTree> {
 }
 
 /// Checks every damaged tree against the oracle; tells how many were wrong.
-fn check_damage(task: &Task, tree: &CallTree) -> usize {
+pub fn check_damage(task: &Task, tree: &CallTree) -> usize {
     let oracle = Sequential::new(task);
     assert!(oracle.is_counterexample(tree), "{tree:#?}");
     assert!(accepted(task, unsafe_by(tree)), "{tree:#?}");

@@ -1,4 +1,4 @@
-//! The shared corpus and its manifest.
+//! The shared corpus with its manifest, and our own programs, which say in their first lines what they are.
 #![allow(clippy::print_stderr, reason = "a corpus that is not there must be noticed")]
 
 use std::fs;
@@ -48,4 +48,36 @@ pub fn manifest(format: &str) -> Option<Vec<Entry>> {
         .collect();
     assert!(!entries.is_empty(), "the manifest lists no {format} file");
     Some(entries)
+}
+
+/// Our own programs.
+///
+/// # Panics
+/// If one of them does not say what is expected of it, and why.
+pub fn own_programs() -> Vec<Entry> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut entries = Vec::new();
+    let mut open = vec![root];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let inside = fs::read_dir(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            open.extend(inside.map(|entry| entry.expect("a readable directory").path()));
+        } else if path.extension().is_some_and(|extension| extension == "bp") {
+            entries.push(own_program(path));
+        }
+    }
+    entries.sort_by(|left, right| left.name.cmp(&right.name));
+    entries
+}
+
+fn own_program(path: PathBuf) -> Entry {
+    let text = fs::read_to_string(&path).expect("a readable program");
+    let name = path.display().to_string();
+    let field = |field: &str| {
+        let prefix = format!("// {field}:");
+        text.lines().find_map(|line| line.strip_prefix(&prefix)).map(|rest| rest.trim().to_owned())
+    };
+    let expected = field("expect").unwrap_or_else(|| panic!("{name}: no `// expect:`"));
+    assert!(field("why").is_some(), "{name}: no `// why:`");
+    Entry { name, path, expected, options: field("options").unwrap_or_default() }
 }

@@ -19,42 +19,90 @@
 //! begins with the command that repeats it.
 //!
 //! - [`random_programs`]: the generator; [`program`]: the trees it grows; [`shrink`]: the shrinker.
+//! - [`features`]: what a random program contains; [`mutate`]: programs that differ a little.
+//! - [`corpus`]: real programs with their verdicts; [`engines`]: all engines, as a user runs them.
 //! - [`models`]: control-flow graphs without source text; [`paths`]: a search over their paths.
+//! - [`nets`]: random small nets.
 //! - [`rng`]: the same numbers on every machine.
 
 #![allow(dead_code, unused_imports, reason = "every test file uses a part of it")]
 
 pub mod corpus;
+pub mod engines;
+pub mod features;
 pub mod models;
+pub mod mutate;
 pub mod naive;
+pub mod nets;
 pub mod paths;
 pub mod program;
 pub mod random_programs;
 pub mod rng;
 pub mod shrink;
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cusp::check::Options;
+use cusp::cli::parse_check_options;
 
 pub use program::RandomProgram;
 pub use random_programs::{concurrent, sequential};
 
-/// Checks the program of every seed from 1 on, and shrinks the first that fails.
+/// Checks the program of every seed from 1 on, on all cores, and shrinks the first that fails.
 ///
 /// # Panics
 /// If a check fails.
 pub fn for_each_seed(
     count: u64,
-    generator: impl Fn(u64) -> RandomProgram,
-    check: impl Fn(&str) -> Result<(), String>,
+    generator: impl Fn(u64) -> RandomProgram + Sync,
+    check: impl Fn(&str) -> Result<(), String> + Sync,
 ) {
+    let seeds = seeds(count);
+    let next = AtomicU64::new(seeds.start);
+    // The smallest seed that fails; larger ones need not be looked at any more.
+    let failed = AtomicU64::new(u64::MAX);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end || seed > failed.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    if without_panic(&check, &generator(seed).text()).is_err() {
+                        failed.fetch_min(seed, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    let seed = failed.into_inner();
+    if seed == u64::MAX {
+        return;
+    }
+    let program = generator(seed);
+    let Err(error) = without_panic(&check, &program.text()) else {
+        panic!("seed {seed} failed once and then did not:\n{}", program.text());
+    };
+    panic!("{}", report(seed, &program, &error, &check));
+}
+
+/// The seeds that are asked for: from 1 on, unless the environment says otherwise.
+pub fn seeds(count: u64) -> Range<u64> {
     let first = number_from_environment("CUSP_SEED").unwrap_or(1);
     let count = number_from_environment("CUSP_COUNT").unwrap_or(count);
-    for seed in first..first.saturating_add(count) {
-        let program = generator(seed);
-        if let Err(error) = without_panic(&check, &program.text()) {
-            panic!("{}", report(seed, &program, &error, &check));
-        }
-    }
+    first..first.saturating_add(count)
+}
+
+/// What a program asks for itself, in a comment `// options: ...`; nothing if there is none.
+///
+/// # Panics
+/// If these are no options of `cusp check`.
+pub fn options_of(text: &str) -> Options {
+    let options = text.lines().find_map(|line| line.strip_prefix("// options:")).unwrap_or_default();
+    parse_check_options(options.trim()).expect("options of `cusp check`")
 }
 
 fn report(
@@ -71,18 +119,23 @@ fn report(
     let file = env!("CARGO_CRATE_NAME");
     format!(
         "CUSP_SEED={seed} CUSP_COUNT=1 cargo test --test {file} {test}\n\
-         {error}\n\nshrunk to:\n{}\n{small_error}",
+         {error}\n\n\
+         to be kept under tests/corpus/regress, with `// expect:` and `// why:`;\n\
+         shrunk to:\n{}\n{small_error}",
         small.text()
     )
 }
 
 /// A panic is a failure like any other; without this it would end the shrinking.
 fn without_panic(check: &impl Fn(&str) -> Result<(), String>, text: &str) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(|| check(text))).unwrap_or_else(|panic| {
-        let message = panic.downcast_ref::<String>().map(String::as_str);
-        let message = message.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("panic: {}", message.unwrap_or("without a message")))
-    })
+    catch_unwind(AssertUnwindSafe(|| check(text)))
+        .unwrap_or_else(|panic| Err(format!("panic: {}", message_of(panic.as_ref()))))
+}
+
+/// What a panic said.
+pub fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
 fn number_from_environment(name: &str) -> Option<u64> {

@@ -114,6 +114,8 @@ pub struct Proc {
 /// A program that the generator made or the shrinker left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomProgram {
+    /// The label that must not be reached; the assertions must not fail if there is none.
+    pub label: Option<String>,
     /// Globals.
     pub globals: Vec<Declared>,
     /// Procedures.
@@ -245,7 +247,8 @@ pub fn for_each_statement(block: &mut [Stmt], change: &mut impl FnMut(&mut Stmt)
 }
 
 impl RandomProgram {
-    /// The source text, one statement a line.
+    /// The source text, one statement a line. Options of `cusp check` are in a comment before it, as in
+    /// the programs of `tests/corpus`.
     pub fn text(&self) -> String {
         self.to_string()
     }
@@ -259,7 +262,33 @@ impl RandomProgram {
             let enforce = p.enforce.as_ref().map_or(0, |e| 1 + e.size());
             3 + p.params.len() + p.returns + declared(&p.locals) + enforce + size_of_block(&p.body)
         };
-        declared(&self.globals) + self.procs.iter().map(proc).sum::<usize>()
+        let label = usize::from(self.label.is_some());
+        label + declared(&self.globals) + self.procs.iter().map(proc).sum::<usize>()
+    }
+
+    /// The procedures that a call of one may lead to, through one call or more.
+    pub fn calls_from(&self, name: &str) -> BTreeSet<String> {
+        let mut reached: BTreeSet<String> = BTreeSet::new();
+        let mut open = vec![name];
+        while let Some(name) = open.pop() {
+            let body = self.procs.iter().find(|proc| proc.name == name).map(|proc| &proc.body[..]);
+            for stmt in statements(body.unwrap_or_default()) {
+                if let Kind::Call { callee, .. } = &stmt.kind
+                    && reached.insert(callee.clone())
+                {
+                    open.push(callee);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Whether some procedure that can run has a label.
+    fn has_label(&self, label: &str) -> bool {
+        let reached = self.calls_from("main");
+        self.procs.iter().filter(|proc| proc.name == "main" || reached.contains(&proc.name)).any(|proc| {
+            statements(&proc.body).into_iter().any(|stmt| stmt.labels.iter().any(|other| other == label))
+        })
     }
 
     /// Whether names, labels and arities are right, so that the text is a program.
@@ -270,6 +299,7 @@ impl RandomProgram {
         procs.len() == self.procs.len()
             && self.procs.iter().any(is_main)
             && all_different(globals.clone())
+            && self.label.iter().all(|label| self.has_label(label))
             && self.globals.iter().filter_map(|g| g.value.as_ref()).all(|e| {
                 e.leaves()
                     .into_iter()
@@ -408,6 +438,9 @@ impl Display for Declared {
 
 impl Display for RandomProgram {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(label) = &self.label {
+            writeln!(f, "// options: --label {label}")?;
+        }
         for global in &self.globals {
             writeln!(f, "{global}")?;
         }

@@ -1,8 +1,9 @@
 //! Random Boolean programs: small, and about half of them unsafe.
 //!
-//! Every feature of the language that matters to an engine occurs. Random assertions about random
-//! data nearly always fail, so most assertions here state what was just assigned, or a disjunction;
-//! whether they hold then depends on what happens in between.
+//! Every feature of the language that matters to an engine occurs: [`super::features`] lists them, and
+//! `tests/random_engines.rs` counts them. Random assertions about random data nearly always fail, so most
+//! assertions here state what was just assigned, or a disjunction; whether they hold then depends on
+//! what happens in between. Random loops and random recursion mostly end at once, so some of them count.
 
 use super::program::{
     Declared, Expr, Kind, Operator, Proc, RandomProgram, Stmt, for_each_statement, statements,
@@ -45,7 +46,7 @@ pub fn concurrent_within(seed: u64, limits: Limits) -> RandomProgram {
 }
 
 fn empty() -> RandomProgram {
-    RandomProgram { globals: Vec::new(), procs: Vec::new() }
+    RandomProgram { label: None, globals: Vec::new(), procs: Vec::new() }
 }
 
 struct Generator {
@@ -91,6 +92,9 @@ impl Generator {
         }
         self.call_everything();
         self.add_missing_assertion();
+        if !self.threads && self.rng.chance(15) {
+            self.ask_for_a_label();
+        }
         for i in 0..procs {
             let mut body = std::mem::take(&mut self.program.procs[i].body);
             self.label(&mut body);
@@ -211,7 +215,8 @@ impl Generator {
         let sequential =
             [34, 14, 12 * inner, 6 * inner, 6, 7 - 2 * threads, 2 - threads, 6, 5 * branch, 4, 2];
         let concurrent = [8, 5, 3 * branch, 7 * inner].map(|weight| weight * threads);
-        let weights = [&sequential[..], &concurrent].concat();
+        let counting = [3 * inner, 4 * inner].map(|weight| weight * (1 - threads));
+        let weights = [&sequential[..], &concurrent, &counting].concat();
         let small = self.rng.between(1, 2);
         let kind = match self.rng.weighted(&weights) {
             0 => self.assign(proc),
@@ -244,12 +249,41 @@ impl Generator {
             11 => self.start_thread(),
             12 => return self.passive_assign(proc),
             13 => Kind::Word("end_thread"),
-            _ => {
+            14 => {
                 let inside = (0..small).map(|_| Stmt::new(self.assign(proc))).collect();
                 Kind::Atomic(inside)
             }
+            15 => return self.counting_loop(proc, depth),
+            _ => return self.counting_call(proc),
         };
         Some(kind)
+    }
+
+    /// A loop that counts two variables up: four rounds if nothing else changes them.
+    fn counting_loop(&mut self, proc: usize, depth: usize) -> Option<Kind> {
+        let mut names = self.names(proc);
+        if names.len() < 2 {
+            return None;
+        }
+        let [low, high] = [0, 1].map(|_| names.swap_remove(self.rng.below(names.len())));
+        let both = binary("&", &low, &high);
+        let next = vec![Expr::Op(Operator::Not, vec![Expr::leaf(low.clone())]), binary("!=", &high, &low)];
+        let count = Kind::Assign { targets: vec![low, high], values: next, constrain: None };
+        let mut block = self.block(proc, 1, depth + 1);
+        let at = self.rng.below(block.len() + 1);
+        block.insert(at, Stmt::new(count));
+        Some(Kind::While(Expr::Op(Operator::Not, vec![both]), block))
+    }
+
+    /// A call of a procedure with two parameters, from itself or from another such, that counts them down.
+    fn counting_call(&mut self, proc: usize) -> Option<Kind> {
+        let mut call = self.call(proc)?;
+        let Kind::Call { args, .. } = &mut call else { return None };
+        let [low, high] = &self.program.procs[proc].params[..] else { return None };
+        let [first, second] = &mut args[..] else { return None };
+        *first = Expr::Op(Operator::Not, vec![Expr::leaf(low.clone())]);
+        *second = binary("=", high, low);
+        Some(Kind::If { arms: vec![(binary("|", low, high), vec![Stmt::new(call)])], otherwise: None })
     }
 
     fn return_values(&mut self, proc: usize) -> Kind {
@@ -446,6 +480,40 @@ impl Generator {
             self.program.procs[proc].body.insert(0, Stmt::new(assertion));
         }
     }
+
+    /// Makes the first assertion of each procedure a label that must not be reached. Others stay, where they
+    /// are assumptions now, or become ones in so many words.
+    fn ask_for_a_label(&mut self) {
+        for proc in &mut self.program.procs {
+            let mut is_first = true;
+            let rng = &mut self.rng;
+            for_each_statement(&mut proc.body, &mut |stmt| {
+                let Kind::Condition(word @ ("assert" | "abortif"), condition) = &mut stmt.kind else {
+                    return;
+                };
+                let word = *word;
+                if std::mem::take(&mut is_first) {
+                    let bad = match word {
+                        "assert" => Expr::Op(Operator::Not, vec![condition.clone()]),
+                        _ => condition.clone(),
+                    };
+                    let here = Stmt { labels: vec![ERROR.to_owned()], kind: Kind::Word("skip") };
+                    stmt.kind = Kind::If { arms: vec![(bad, vec![here])], otherwise: None };
+                } else if word == "assert" && rng.chance(30) {
+                    stmt.kind = Kind::Condition("assume", condition.clone());
+                }
+            });
+        }
+        self.program.label = Some(ERROR.to_owned());
+    }
+}
+
+/// The label that must not be reached, in programs that ask for one.
+const ERROR: &str = "ERROR";
+
+/// `(left sign right)`, for two variables.
+fn binary(sign: &'static str, left: &str, right: &str) -> Expr {
+    Expr::Op(Operator::Binary(sign), vec![Expr::leaf(left), Expr::leaf(right)])
 }
 
 /// An expression with `x` for `x$`.

@@ -199,7 +199,7 @@ fn cut_part(stmt: &mut Stmt, left: &mut usize) -> bool {
     }
 }
 
-/// Removes variables, initial values, `enforce`, parameters and return values.
+/// Removes variables, initial values, `enforce`, parameters and return values; the label that is asked for.
 fn declarations(program: &RandomProgram, n: usize) -> Option<RandomProgram> {
     changed(program, |copy| {
         let mut left = n;
@@ -208,6 +208,10 @@ fn declarations(program: &RandomProgram, n: usize) -> Option<RandomProgram> {
             left = left.saturating_sub(count);
             turn
         };
+        if is_turn(usize::from(copy.label.is_some())).is_some() {
+            copy.label = None;
+            return true;
+        }
         if let Some(i) = is_turn(copy.globals.len()) {
             copy.globals.remove(i);
             return true;

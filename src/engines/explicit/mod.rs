@@ -12,13 +12,13 @@ mod schedule;
 mod scope;
 mod threads;
 
-use rustc_hash::FxHashSet;
-
 use super::Engine;
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Verdict};
+use crate::model::Task;
+use crate::model::control::Reach;
 use crate::model::live::Live;
-use crate::model::{Action, Node, ProcId, Procedure, Property, Task};
+use crate::model::reduce::Keep;
 use crate::progress::Progress;
 use scope::Scopes;
 
@@ -29,11 +29,13 @@ pub struct Explicit {
     pub forget_dead: bool,
     /// Do not tell threads with equal local states apart.
     pub symmetry: bool,
+    /// Give up on a sequential program with more path edges.
+    pub most_path_edges: usize,
 }
 
 impl Default for Explicit {
     fn default() -> Self {
-        Self { forget_dead: true, symmetry: true }
+        Self { forget_dead: true, symmetry: true, most_path_edges: usize::MAX }
     }
 }
 
@@ -42,8 +44,13 @@ impl Engine for Explicit {
         "explicit"
     }
 
+    /// Path edges speak of every node of the program.
+    fn reduction(&self) -> Option<Keep> {
+        None
+    }
+
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if !violation_is_in_reach(task) {
+        if !Reach::of(task).violation_is_in_reach() {
             return Verdict::Safe(Certificate::NoViolationInReach);
         }
         let live = self.forget_dead.then(|| Live::of(task));
@@ -56,46 +63,7 @@ impl Engine for Explicit {
         if task.program.starts_threads {
             interleavings::run(task, &scopes, self.symmetry, budget, progress)
         } else {
-            path_edges::run(task, &scopes, budget, progress)
+            path_edges::run(task, &scopes, self.most_path_edges, budget, progress)
         }
     }
-}
-
-/// Whether control flow alone, whatever the data, can come to a violation.
-fn violation_is_in_reach(task: &Task) -> bool {
-    let program = &task.program;
-    let mut seen: Vec<Vec<bool>> = program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
-    let mut open: Vec<(ProcId, Node)> = Vec::new();
-    let mut visit = |open: &mut Vec<_>, procedure: ProcId, node: Node| {
-        if !std::mem::replace(&mut seen[procedure.index()][node.index()], true) {
-            open.push((procedure, node));
-        }
-    };
-    let targets: FxHashSet<(ProcId, Node)> = match &task.property {
-        Property::Assertions => FxHashSet::default(),
-        Property::LabelUnreachable(label) => {
-            let of = |id: ProcId| program.procedure(id).nodes_labelled(label).map(move |node| (id, node));
-            program.procedure_ids().flat_map(of).collect()
-        }
-    };
-    visit(&mut open, program.start, Procedure::ENTRY);
-    while let Some((id, node)) = open.pop() {
-        let procedure = program.procedure(id);
-        if targets.contains(&(id, node)) {
-            return true;
-        }
-        for (_, edge) in procedure.edges_from(node) {
-            match &edge.action {
-                Action::Assert(_) if task.property == Property::Assertions => return true,
-                Action::EndThread => continue,
-                Action::Call(call) | Action::Spawn(call) => {
-                    visit(&mut open, call.callee, Procedure::ENTRY);
-                }
-                Action::Fork(at) => visit(&mut open, id, *at),
-                _ => {}
-            }
-            visit(&mut open, id, edge.to);
-        }
-    }
-    false
 }

@@ -14,6 +14,7 @@
 //! has looked at; the others may have any value, and a *linked* one has the value it had at the
 //! entry, whatever that was. A statement that depends on an open variable decides it both ways.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use indexmap::IndexSet;
@@ -101,6 +102,12 @@ pub(super) struct Found {
 pub(super) struct Saturation<'a> {
     pub task: &'a Task,
     pub scopes: &'a Scopes,
+    /// Asked within steps too: one step can have exponentially many outcomes.
+    budget: &'a Budget,
+    /// The most path edges, and the most outcomes of one step.
+    most: usize,
+    /// That was not enough.
+    is_cut_short: Cell<bool>,
     pub path_edges: IndexSet<PathEdge, FxBuildHasher>,
     pub origins: Vec<Origin>,
     pub callers: Vec<Caller>,
@@ -113,9 +120,15 @@ pub(super) struct Saturation<'a> {
 }
 
 /// Decides a sequential task.
-pub(super) fn run(task: &Task, scopes: &Scopes, budget: &Budget, progress: &dyn Progress) -> Verdict {
-    let mut saturation = Saturation::new(task, scopes);
-    match saturation.saturate(budget, progress) {
+pub(super) fn run(
+    task: &Task,
+    scopes: &Scopes,
+    most: usize,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Verdict {
+    let mut saturation = Saturation::new(task, scopes, most, budget);
+    match saturation.saturate(progress) {
         Err(reason) => reason.into(),
         Ok(Some(found)) => Verdict::Unsafe(Trace::Sequential(super::call_tree::build(&saturation, found))),
         Ok(None) => Verdict::Safe(Certificate::PathEdges(saturation.path_edges.into_iter().collect())),
@@ -123,11 +136,14 @@ pub(super) fn run(task: &Task, scopes: &Scopes, budget: &Budget, progress: &dyn 
 }
 
 impl<'a> Saturation<'a> {
-    fn new(task: &'a Task, scopes: &'a Scopes) -> Self {
+    fn new(task: &'a Task, scopes: &'a Scopes, most: usize, budget: &'a Budget) -> Self {
         let procedures = task.program.procedures.len();
         Self {
             task,
             scopes,
+            budget,
+            most,
+            is_cut_short: Cell::new(false),
             path_edges: IndexSet::default(),
             origins: Vec::new(),
             callers: Vec::new(),
@@ -139,21 +155,38 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    fn saturate(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<Option<Found>, Reason> {
+    fn saturate(&mut self, progress: &dyn Progress) -> Result<Option<Found>, Reason> {
         self.enter(self.task.program.start, Cube::ANY, None);
         while let Some(id) = self.waiting.pop_front() {
             if let Some(found) = self.found {
                 return Ok(Some(found));
             }
-            if let Some(reason) = budget.exhausted() {
-                return Err(reason);
+            if self.stops(self.path_edges.len()) {
+                return Err(self.reason());
             }
             progress.say(&|| {
                 format!("{} path edges, {} to go on from", self.path_edges.len(), self.waiting.len())
             });
             self.expand(id);
         }
+        // The last step may have been cut short.
+        if self.found.is_none() && self.stops(self.path_edges.len()) {
+            return Err(self.reason());
+        }
         Ok(self.found)
+    }
+
+    /// Whether to end the search, after so many path edges or outcomes of a step.
+    fn stops(&self, made: usize) -> bool {
+        if made > self.most {
+            self.is_cut_short.set(true);
+        }
+        self.is_cut_short.get() || self.budget.exhausted().is_some()
+    }
+
+    fn reason(&self) -> Reason {
+        let too_many = || Reason::GaveUp(format!("there are more than {} path edges", self.most));
+        self.budget.exhausted().unwrap_or_else(too_many)
     }
 
     /// Adds the entry states of a procedure.
@@ -172,9 +205,11 @@ impl<'a> Saturation<'a> {
     fn enforced(&self, procedure: ProcId, pair: Pair) -> Vec<Pair> {
         match self.task.program.procedure(procedure).enforce {
             None => vec![pair],
-            Some(condition) => {
-                settle(pair, |pair| self.values(condition, pair.now).map(|values| values.can_hold))
-            }
+            Some(condition) => settle(
+                pair,
+                |made| self.stops(made),
+                |pair| self.values(condition, pair.now).map(|values| values.can_hold),
+            ),
         }
     }
 
@@ -216,6 +251,9 @@ impl<'a> Saturation<'a> {
         for (edge_id, edge) in task.program.procedure(procedure).edges_from(node) {
             let mut open = vec![Pair { entry, now, linked }];
             while let Some(before) = open.pop() {
+                if self.stops(self.path_edges.len()) {
+                    return;
+                }
                 if let Err(var) = self.step(id, procedure, before, edge_id, edge) {
                     open.extend(before.both_ways(var));
                 }
@@ -282,6 +320,9 @@ impl<'a> Saturation<'a> {
             }
             let mut open = std::mem::take(&mut parts);
             while let Some(after) = open.pop() {
+                if self.stops(parts.len()) {
+                    break;
+                }
                 let values = eval(exprs.ops(condition), |place: Place| {
                     let var = self.scopes.slot(place.var);
                     let is_new = place.primed && written >> var & 1 == 1;
@@ -368,10 +409,13 @@ impl<'a> Saturation<'a> {
 }
 
 /// The parts of a pair for which a test holds; the test names open variables it depends on.
-fn settle(pair: Pair, test: impl Fn(&Pair) -> Result<bool, u32>) -> Vec<Pair> {
+fn settle(pair: Pair, stops: impl Fn(usize) -> bool, test: impl Fn(&Pair) -> Result<bool, u32>) -> Vec<Pair> {
     let mut parts = Vec::new();
     let mut open = vec![pair];
     while let Some(pair) = open.pop() {
+        if stops(parts.len()) {
+            break;
+        }
         match test(&pair) {
             Ok(true) => parts.push(pair),
             Ok(false) => {}

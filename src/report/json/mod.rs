@@ -27,7 +27,10 @@
 //! A run refers to runs before it only; the last one is where the program starts. A trace with
 //! threads (`"kind": "threads"`) is a list of steps, each with its thread. Both are complete,
 //! whatever `--trace` says, except that `none` leaves them out.
+//!
+//! Answers about nets are objects of their own: see [`net`].
 
+pub mod net;
 mod trace;
 
 use itertools::Itertools;
@@ -71,6 +74,12 @@ pub struct Report<'a> {
     violation: Option<Violation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<Trace<'a>>,
+    /// With `--all`: line and column of the assertion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assertion: Option<[usize; 2]>,
+    /// With `--stats`: what was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    statistics: Option<serde_json::Map<String, serde_json::Value>>,
     diagnostics: Vec<Diagnostic<'a>>,
     notes: &'a [String],
 }
@@ -161,6 +170,9 @@ pub struct Values<'a>(Vec<(&'a str, bool)>);
 /// An error or a warning. Without a place if it concerns the whole input.
 #[derive(Debug, Serialize)]
 pub struct Diagnostic<'a> {
+    /// Given if it is not the one that the report is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
     severity: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,6 +253,7 @@ impl<'a> Report<'a> {
     #[must_use]
     pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
         let diagnostic = Diagnostic {
+            file: None,
             severity: "error",
             message: &error.message,
             place: None,
@@ -285,9 +298,24 @@ impl<'a> Report<'a> {
             trace: None,
             reason: None,
             rejection: None,
+            assertion: None,
+            statistics: None,
             diagnostics,
             notes,
         }
+    }
+
+    /// The report about one assertion.
+    #[must_use]
+    pub fn about_assertion(self, line: usize, column: usize) -> Self {
+        Self { assertion: Some([line, column]), ..self }
+    }
+
+    /// The report with figures.
+    #[must_use]
+    pub fn with_statistics(self, figures: &[(String, u64)]) -> Self {
+        let figures = figures.iter().map(|(what, number)| (what.clone(), (*number).into()));
+        Self { statistics: Some(figures.collect()), ..self }
     }
 
     /// The object on a line of its own.
@@ -308,6 +336,9 @@ impl Proof {
             Certificate::NoViolationInReach => ("no-violation-in-reach", None),
             Certificate::PathEdges(edges) => ("path-edges", Some(edges.len())),
             Certificate::SystemStates(states) => ("system-states", Some(states.len())),
+            Certificate::Relations(proof) => ("relations", Some(proof.relations.len())),
+            Certificate::KInductive(proof) => ("k-inductive", Some(proof.k as usize)),
+            Certificate::Unrolling(proof) => ("unrolling", Some(proof.copies.len() + 1)),
         };
         Self { kind, size }
     }
@@ -321,7 +352,18 @@ fn reason_kind(reason: &crate::evidence::Reason) -> &'static str {
         Reason::Interrupted => "interrupted",
         Reason::TooManyVariables { .. } => "too-many-variables",
         Reason::UnboundedThreads => "unbounded-threads",
+        Reason::GaveUp(_) => "gave-up",
         Reason::UnboundedRecursion { .. } => "unbounded-recursion",
+        Reason::TooLargeToCheck { .. } => "too-large-to-check",
+        Reason::SequentialOnly { .. } => "sequential-only",
+        Reason::DiagramsFull { .. } => "diagrams-full",
+        Reason::Recursive { .. } => "recursive",
+        Reason::TooLargeInlined { .. } => "too-large-inlined",
+        Reason::DepthBound { .. } => "depth-bound",
+        Reason::RecursionBound { .. } => "recursion-bound",
+        Reason::ZeroTests => "zero-tests",
+        Reason::UnboundedTokens => "unbounded-tokens",
+        Reason::TooManyTokens => "too-many-tokens",
     }
 }
 
@@ -375,6 +417,7 @@ impl<'a> Diagnostic<'a> {
 
     fn new(source: &Source, diagnostic: &'a diagnostic::Diagnostic) -> Self {
         Self {
+            file: None,
             severity: match diagnostic.severity {
                 diagnostic::Severity::Warning => "warning",
                 diagnostic::Severity::Error => "error",

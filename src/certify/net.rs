@@ -1,0 +1,112 @@
+//! The only way from a verdict about a net to something that can be printed.
+//!
+//! Written against the semantics documented in [`crate::net`], and sharing no code with engines, with
+//! the interpreter of nets, or with its predecessors: what fires and what undoes it is written here
+//! again, as simply as the size of real proofs allows.
+//!
+//! Runs are replayed with zero tests. Coverability sets are checked for the net without them, which can
+//! do more than the net itself; an uncoverability basis need not hold what fails them for sure.
+
+use crate::budget::Budget;
+use crate::evidence::{NetCertificate, NetVerdict};
+use crate::net::{Flow, Marking, Net, PlaceId, Transition};
+
+use super::{Rejection, Stop, net_basis, net_coverability, net_replay, reject};
+
+/// A verdict about a net whose evidence was checked. Only [`certify_net`] makes one.
+#[derive(Clone, Debug)]
+pub struct CertifiedNet {
+    verdict: NetVerdict,
+}
+
+impl CertifiedNet {
+    /// The checked verdict.
+    #[must_use]
+    pub fn verdict(&self) -> &NetVerdict {
+        &self.verdict
+    }
+}
+
+/// Checks the evidence of a verdict about a net. If the budget is used up before that is done, the
+/// verdict is unknown: nothing unchecked is ever certified.
+///
+/// # Errors
+/// What is wrong with the evidence.
+pub fn certify_net(net: &Net, verdict: NetVerdict, budget: &Budget) -> Result<CertifiedNet, Rejection> {
+    match check(net, &verdict, budget) {
+        Ok(()) => Ok(CertifiedNet { verdict }),
+        Err(Stop::Exhausted(reason)) => Ok(CertifiedNet { verdict: reason.into() }),
+        Err(Stop::Rejected(sentence)) => Err(Rejection(sentence)),
+    }
+}
+
+fn check(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
+    if matches!(verdict, NetVerdict::Unknown(_)) {
+        return Ok(());
+    }
+    well_formed(net)?;
+    match verdict {
+        NetVerdict::Unknown(_) => Ok(()),
+        NetVerdict::Unsafe(run) => net_replay::check(net, run, budget),
+        NetVerdict::Safe(NetCertificate::Basis(basis)) => net_basis::check(net, basis, budget),
+        NetVerdict::Safe(NetCertificate::CoverabilitySet(set)) => net_coverability::check(net, set, budget),
+    }
+}
+
+/// Whether the net is one at all: what its documentation promises is what the checks rely on.
+fn well_formed(net: &Net) -> Result<(), Stop> {
+    let exists = |place: PlaceId| place.index() < net.places.len();
+    for id in net.transition_ids() {
+        let transition = net.transition(id);
+        let flows = transition.moves.iter().flat_map(|m| m.flow.places().iter().copied().chain([m.from]));
+        let bounds = transition.upper.iter().map(|&(place, _)| place);
+        let mut places =
+            places_of(&transition.take).chain(places_of(&transition.give)).chain(flows).chain(bounds);
+        if !places.all(exists) {
+            return reject(format!("{id} is about a place that does not exist"));
+        }
+        if !transition.moves.windows(2).all(|pair| pair[0].from < pair[1].from) {
+            return reject(format!("the moves of {id} are not in order"));
+        }
+        let choiceless = |flow: &Flow| matches!(flow, Flow::Each(places) if places.is_empty());
+        if transition.moves.iter().any(|m| choiceless(&m.flow)) {
+            return reject(format!("{id} moves tokens to one of no places"));
+        }
+    }
+    let in_targets = net.targets.iter().flat_map(|target| {
+        places_of(&target.least).chain(target.upper.iter().map(|&(place, _)| place)).collect::<Vec<_>>()
+    });
+    let mut places = net.initial.ranges().iter().map(|&(place, _)| place).chain(in_targets);
+    if !places.all(exists) {
+        return reject("the initial marking or a target is about a place that does not exist");
+    }
+    Ok(())
+}
+
+/// The marked places.
+pub(super) fn places_of(marking: &Marking) -> impl Iterator<Item = PlaceId> + '_ {
+    marking.entries().iter().map(|&(place, _)| place)
+}
+
+/// Where a token that is not taken can come to, and how often.
+pub(super) fn arrives(transition: &Transition, from: PlaceId, to: PlaceId) -> u64 {
+    match transition.moves.iter().find(|m| m.from == from).map(|m| &m.flow) {
+        None => u64::from(from == to),
+        Some(Flow::Each(places)) => u64::from(places.contains(&to)),
+        Some(Flow::All(places)) => places.iter().filter(|&&place| place == to).count() as u64,
+    }
+}
+
+/// Whether the first has at least as many tokens everywhere as the second.
+pub(super) fn is_above(larger: &Marking, smaller: &Marking) -> bool {
+    let (mut i, have) = (0, larger.entries());
+    for &(place, n) in smaller.entries() {
+        while i < have.len() && have[i].0 < place {
+            i += 1;
+        }
+        if i == have.len() || have[i].0 != place || have[i].1 < n {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,110 @@
+//! Questions to a fresh SAT solver.
+//!
+//! A proof asks many small questions about terms of one arena. One solver answers them under assumptions,
+//! so what it was told about a term once need not be told again; arena and solver are replaced by new ones
+//! between blocks when they have grown, so that memory does not grow with the proof.
+
+use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, VarId};
+use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver, UnknownReason};
+
+use super::encode::Terms;
+use super::{Stop, poll, reject};
+use crate::budget::Budget;
+
+/// An arena with its solver.
+pub(super) struct Questions<'a> {
+    /// The terms that questions are about.
+    pub terms: Terms,
+    cnf: CnfEncoder,
+    solver: CadicalSolver,
+    budget: &'a Budget,
+}
+
+/// Beyond so many nodes, [`Questions::begin`] starts afresh.
+const NODES_TO_KEEP: usize = 1 << 14;
+
+impl<'a> Questions<'a> {
+    pub fn new(budget: &'a Budget) -> Self {
+        let mut solver = CadicalSolver::new();
+        solver.share_interrupt(&budget.solver_interrupt());
+        let cnf = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
+        Self { terms: Terms::default(), cnf, solver, budget }
+    }
+
+    /// Begins a new set of questions: terms of earlier ones must not be used any more. Tells the number of the
+    /// first variable that the new ones will have.
+    pub fn begin(&mut self) -> u32 {
+        if self.terms.arena.len() > NODES_TO_KEEP {
+            *self = Self::new(self.budget);
+        }
+        self.terms.variables()
+    }
+
+    /// What the questions may cost.
+    pub fn budget(&self) -> &'a Budget {
+        self.budget
+    }
+
+    /// A term that holds from now on.
+    pub fn demand(&mut self, term: Term) {
+        if term != Term::TRUE {
+            self.cnf.assert_term(&self.terms.arena, term, &mut self.solver);
+        }
+    }
+
+    /// Whether no values of the variables make a term true.
+    pub fn is_impossible(&mut self, term: Term) -> Result<bool, Stop> {
+        poll(self.budget)?;
+        if term == Term::FALSE {
+            return Ok(true);
+        }
+        let literal = self.cnf.encode(&self.terms.arena, term, Polarity::Positive, &mut self.solver);
+        match self.solver.solve(&[literal], &Limits::NONE) {
+            Answer::Unsat => Ok(true),
+            Answer::Sat => Ok(false),
+            Answer::Unknown(reason) => self.undecided(&reason),
+        }
+    }
+
+    /// After a question with the answer no: the value that a variable has in the solver's example.
+    pub fn value(&self, var: VarId) -> bool {
+        self.cnf.var_literal(&self.terms.arena, var).is_some_and(|literal| self.solver.value(literal))
+    }
+
+    fn undecided<T>(&self, reason: &UnknownReason) -> Result<T, Stop> {
+        poll(self.budget)?;
+        reject(format!("the solver did not decide: {reason}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn demands_hold_in_later_questions() {
+        let budget = Budget::unlimited();
+        let mut questions = Questions::new(&budget);
+        let [x, y] = [(); 2].map(|()| questions.terms.fresh());
+        let both = questions.terms.arena.and(x, y);
+        assert_eq!(questions.is_impossible(both), Ok(false));
+        assert!(questions.value(VarId::new(0)) && questions.value(VarId::new(1)));
+        let either = questions.terms.arena.xor(x, y);
+        questions.demand(either);
+        assert_eq!(questions.is_impossible(both), Ok(true));
+        assert_eq!(questions.is_impossible(x), Ok(false));
+        assert_eq!(questions.is_impossible(Term::FALSE), Ok(true));
+        assert_eq!(questions.is_impossible(Term::TRUE), Ok(false));
+        questions.demand(both);
+        assert_eq!(questions.is_impossible(Term::TRUE), Ok(true));
+    }
+
+    #[test]
+    fn a_spent_budget_answers_nothing() {
+        let budget = Budget::unlimited();
+        let mut questions = Questions::new(&budget);
+        let x = questions.terms.fresh();
+        budget.interrupt();
+        assert!(matches!(questions.is_impossible(x), Err(Stop::Exhausted(_))));
+    }
+}

@@ -1,0 +1,159 @@
+//! `cusp replay`.
+
+use std::fmt::Write;
+
+use crate::budget::Budget;
+use crate::certify::certify;
+use crate::check::prepare;
+use crate::evidence::{Certificate, Reason, Trace, Verdict, text};
+use crate::model::Task;
+use crate::report::output::Output;
+use crate::report::{self, Detail, Subject, View, diagnostics};
+use crate::source::Source;
+
+use super::Status;
+use super::interrupt::{Interrupt, Phase};
+use super::options::ReplayArgs;
+
+/// Checks evidence from a file against a program.
+pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Status {
+    let interrupt = Interrupt::listen(leave_at_once);
+    let loaded = {
+        let _reading = interrupt.during(Phase::Reading);
+        Source::load(&args.program)
+    };
+    let source = match loaded {
+        Ok(source) => source,
+        Err(error) => {
+            output.message(&diagnostics::load_error(&error));
+            return Status::BadInput;
+        }
+    };
+    let prepared = match prepare(&source, &args.options()) {
+        Ok(prepared) => prepared,
+        Err(findings) => {
+            let colour = output.colours_messages();
+            output.message(&diagnostics::findings(&source, &findings, colour));
+            return Status::BadInput;
+        }
+    };
+    if !args.quiet {
+        let colour = output.colours_messages();
+        let mut remarks = diagnostics::findings(&source, &prepared.warnings, colour);
+        for note in &prepared.notes {
+            let _ = writeln!(remarks, "note: {note}");
+        }
+        output.message(&remarks);
+    }
+    let file = args.evidence.display();
+    let read = {
+        let _reading = interrupt.during(Phase::Reading);
+        std::fs::read(&args.evidence)
+    };
+    let evidence = match read.map(|bytes| text::read(&bytes)) {
+        Ok(Ok(evidence)) => evidence,
+        Ok(Err(error)) => {
+            output.message(&format!("error: `{file}`, {error}\n"));
+            return Status::BadInput;
+        }
+        Err(error) => {
+            output.message(&format!("error: cannot read `{file}`: {error}\n"));
+            return Status::BadInput;
+        }
+    };
+    let task = &prepared.task;
+    let verdict = Verdict::from(evidence);
+    let checked = what_was_checked(task, &verdict);
+    let certified = {
+        let (budget, _watch) = Budget::start(args.limits());
+        let _checking = interrupt.during(Phase::Checking(budget.clone()));
+        certify(task, verdict, &budget)
+    };
+    let certified = match certified {
+        Ok(certified) => certified,
+        Err(rejection) => {
+            let name = source.name();
+            output.message(&format!("error: `{file}` proves nothing about `{name}`: {rejection}\n"));
+            return Status::BadInput;
+        }
+    };
+    let status = match certified.verdict() {
+        Verdict::Safe(_) => Status::Safe,
+        Verdict::Unsafe(_) => Status::Unsafe,
+        Verdict::Unknown(unknown) if unknown.reason == Reason::Interrupted => Status::Interrupted,
+        Verdict::Unknown(_) => Status::Unknown,
+    };
+    let subject = Subject { source: &source, task, certified: &certified, engine: "no" };
+    let colour = output.colours_answers();
+    if args.quiet {
+        output.answer(&report::verdict_line(&subject, colour));
+        return status;
+    }
+    let view = View { detail: Detail::from(args.trace), colour, width: output.width() };
+    let mut answer = report::text(&subject, view);
+    if !matches!(status, Status::Unknown | Status::Interrupted) {
+        let _ = writeln!(answer, "checked: {checked}");
+    }
+    output.answer(&answer);
+    status
+}
+
+/// What an accepted file shows, in plain words.
+fn what_was_checked(task: &Task, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Unknown(_) => "nothing".to_owned(),
+        Verdict::Unsafe(Trace::Sequential(tree)) => {
+            let runs = tree.runs.len();
+            format!(
+                "every step of the run is one that the program allows, and its end violates the property \
+                     (runs of procedures: {runs})"
+            )
+        }
+        Verdict::Unsafe(Trace::Interleaved(run)) => format!(
+            "every step of every thread is one that the program allows, and the last state violates the \
+             property (steps: {})",
+            run.steps.len()
+        ),
+        Verdict::Safe(certificate) => of_certificate(task, certificate),
+    }
+}
+
+fn of_certificate(task: &Task, certificate: &Certificate) -> String {
+    let procedures = task.program.procedures.len();
+    match certificate {
+        Certificate::NoViolationInReach => {
+            "whatever the data, control does not come to a statement that could violate the property"
+                .to_owned()
+        }
+        Certificate::PathEdges(edges) => format!(
+            "the path edges hold every start, are closed under every step, call and return, and violate nothing \
+             (path edges: {})",
+            edges.len()
+        ),
+        Certificate::SystemStates(states) => format!(
+            "the states hold every start, are closed under every step of every thread, and violate nothing \
+             (states: {})",
+            states.len()
+        ),
+        Certificate::Relations(proof) => format!(
+            "the relations hold every start, are closed under every block, call and return, and no start leads \
+             to a violation (relations: {}, witnesses: {}, procedures: {procedures})",
+            proof.relations.len(),
+            proof.witnesses.len()
+        ),
+        Certificate::KInductive(proof) => format!(
+            "no run violates the property in its first {} blocks, and none does after {} more between different \
+             states (loop heads: {})",
+            proof.k,
+            proof.k,
+            proof.cuts.len()
+        ),
+        Certificate::Unrolling(proof) => format!(
+            "no run through the unrolled blocks, or out of them, violates the property (blocks: {}, loop heads: \
+             {}, pairs that differ: {})",
+            proof.copies.len() + 1,
+            proof.cuts.len(),
+            proof.different.len()
+        ),
+    }
+}

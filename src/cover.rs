@@ -1,0 +1,212 @@
+//! The one path of data for nets, from text to a certified verdict.
+
+use std::path::Path;
+
+use crate::budget::Budget;
+use crate::certify::{CertifiedNet, Rejection, certify_net};
+use crate::diagnostic::Diagnostic;
+use crate::engines::nets::NetEngineName;
+use crate::net::tts::state::parse_property;
+use crate::net::tts::{self, InitialState, TargetState};
+use crate::net::{Net, spec};
+use crate::progress::Progress;
+use crate::source::{LoadError, Source, Span};
+
+/// How a net is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// MIST.
+    Spec,
+    /// BFC.
+    Tts,
+}
+
+impl Format {
+    /// By the ending of the name; where that says nothing, by the first word, which is a number in
+    /// a thread transition system.
+    #[must_use]
+    pub fn of(path: &Path, source: &Source) -> Self {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("spec") => Self::Spec,
+            Some("tts") => Self::Tts,
+            _ => {
+                let line =
+                    source.text().lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
+                let number = line.is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()));
+                if number { Self::Tts } else { Self::Spec }
+            }
+        }
+    }
+}
+
+/// What is asked of a net.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Where a thread transition system starts; `0/0` if nothing is said.
+    pub initial: Option<InitialState>,
+    /// What must not be covered, instead of what a `.prop` file says.
+    pub targets: Vec<TargetState>,
+    /// Who decides.
+    pub engine: NetEngineName,
+}
+
+/// The texts of a net.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The net itself.
+    pub source: Source,
+    /// How it is written.
+    pub format: Format,
+    /// The `.prop` file beside a thread transition system, if there is one and it is asked for.
+    pub property: Option<Source>,
+}
+
+impl Input {
+    /// Reads a file, or standard input for `-`, and the `.prop` file beside it if the options name
+    /// no target.
+    ///
+    /// # Errors
+    /// When there is no such text.
+    pub fn load(path: &Path, options: &Options) -> Result<Self, LoadError> {
+        let source = Source::load(path)?;
+        let format = Format::of(path, &source);
+        let beside = path.with_extension("prop");
+        let wanted = format == Format::Tts && options.targets.is_empty();
+        let property = if wanted && beside.is_file() { Some(Source::load(&beside)?) } else { None };
+        Ok(Self { source, format, property })
+    }
+}
+
+/// What was found about one text.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The text is the `.prop` file, not the net.
+    pub about_property: bool,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A net that was read without errors.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The net with its targets.
+    pub net: Net,
+    /// Warnings about the texts.
+    pub warnings: Vec<Findings>,
+    /// What was decided on the user's behalf, in plain sentences.
+    pub notes: Vec<String>,
+}
+
+/// What became of one net.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was checked.
+    Checked {
+        /// The question that was answered.
+        prepared: Box<Prepared>,
+        /// The answer.
+        certified: CertifiedNet,
+    },
+    /// The text is not a net.
+    BadInput(Vec<Findings>),
+    /// An engine gave evidence that does not hold: a bug in Cusp.
+    Rejected {
+        /// The question.
+        prepared: Box<Prepared>,
+        /// What is wrong with the evidence.
+        rejection: Rejection,
+    },
+}
+
+/// Checks one net.
+#[must_use]
+pub fn cover(input: &Input, options: &Options, budget: &Budget, progress: &dyn Progress) -> Outcome {
+    let prepared = match prepare(input, options) {
+        Ok(prepared) => Box::new(prepared),
+        Err(findings) => return Outcome::BadInput(findings),
+    };
+    let verdict = options.engine.engine().run(&prepared.net, budget, progress);
+    match certify_net(&prepared.net, verdict, budget) {
+        Ok(certified) => Outcome::Checked { prepared, certified },
+        Err(rejection) => Outcome::Rejected { prepared, rejection },
+    }
+}
+
+/// Reads a net and what is asked of it.
+///
+/// # Errors
+/// All findings about the texts, if at least one of them is an error.
+pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Findings>> {
+    let about_net = |diagnostics| vec![Findings { about_property: false, diagnostics }];
+    let mut prepared = match input.format {
+        Format::Spec => {
+            if options.initial.is_some() || !options.targets.is_empty() {
+                let message = "`--initial` and `--target` are for thread transition systems; \
+                               a `.spec` file says itself where it starts and what must not be covered";
+                return Err(about_net(vec![Diagnostic::error(Span::default(), message)]));
+            }
+            let (net, warnings) = spec::parse(&input.source).map_err(about_net)?;
+            Prepared { net, warnings: about_net(warnings), notes: Vec::new() }
+        }
+        Format::Tts => prepare_tts(input, options)?,
+    };
+    prepared.warnings.retain(|findings| !findings.diagnostics.is_empty());
+    if !prepared.net.is_monotone() {
+        let note = "there are zero tests (`=`, `in`): they are weakened to `>=` to prove safety, and \
+                    obeyed in runs that are shown";
+        prepared.notes.push(note.to_owned());
+    }
+    if prepared.net.targets.is_empty() {
+        prepared.notes.push("no target can be met, so nothing can go wrong".to_owned());
+    }
+    Ok(prepared)
+}
+
+fn prepare_tts(input: &Input, options: &Options) -> Result<Prepared, Vec<Findings>> {
+    let mut errors = Vec::new();
+    let mut fail = |about_property, diagnostics| errors.push(Findings { about_property, diagnostics });
+    let system = tts::parse(&input.source).map_err(|found| fail(false, found)).ok();
+    let targets = match (&input.property, &options.targets[..]) {
+        (Some(property), []) => parse_property(property).map_err(|found| fail(true, found)).ok(),
+        (None, []) => {
+            let message = "nothing is said about what must not be covered";
+            let help =
+                "name it with `--target`, such as `--target '2|11,11'`, or in a `.prop` file beside it";
+            fail(false, vec![Diagnostic::error(Span::default(), message).help(help)]);
+            None
+        }
+        (_, targets) => Some(targets.to_vec()),
+    };
+    let initial = options.initial.clone().unwrap_or_default();
+    let (Some((system, mut warnings)), Some(targets)) = (system, targets) else { return Err(errors) };
+    if let Some(message) = missing_state(&system, initial.shared, initial.locals()) {
+        let message = format!("the initial state `{initial}` is impossible: {message}");
+        fail(false, vec![Diagnostic::error(Span::default(), message)]);
+        return Err(errors);
+    }
+    let mut about_targets = Vec::new();
+    let mut possible = Vec::new();
+    for target in targets {
+        match missing_state(&system, target.shared, target.threads.keys().copied()) {
+            None => possible.push(target),
+            Some(message) => {
+                let message = format!("target `{target}` cannot be covered: {message}");
+                let finding = Diagnostic::warning(target.span, message);
+                if input.property.is_some() { about_targets.push(finding) } else { warnings.push(finding) }
+            }
+        }
+    }
+    let warnings = vec![
+        Findings { about_property: false, diagnostics: warnings },
+        Findings { about_property: true, diagnostics: about_targets },
+    ];
+    Ok(Prepared { net: system.net(&initial, &possible), warnings, notes: Vec::new() })
+}
+
+/// What is not there, if something is not.
+fn missing_state(system: &tts::System, shared: u32, mut locals: impl Iterator<Item = u32>) -> Option<String> {
+    if !system.has_shared(shared) {
+        return Some(format!("there is no shared state {shared}"));
+    }
+    locals.find(|&local| !system.has_local(local)).map(|local| format!("there is no local state {local}"))
+}

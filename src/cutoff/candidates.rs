@@ -1,0 +1,57 @@
+//! What could lead to new thread states with more threads.
+//!
+//! Let `R` be the thread states that some number of threads reaches. With more threads, the first new
+//! thread state cannot be that of the thread that moves, since `R` is closed under moves: it is that of
+//! a thread that happens to be there, or one that is started. So, unless a started thread is new, some
+//! transition of a thread in `(r, h)` to shared state `s` meets another in `(r, g)`, both in `R`, and
+//! takes it to a `(s, g')` that is not; `g'` is `g` unless others are moved along. The number of threads
+//! is a cutoff iff no two such threads can be there at once, whatever their number.
+//!
+//! The printed test knows no started threads and no broadcasts, and asks for `(s, l_j)` where it means
+//! `(s, h_j)`; if the two local states are the same, two threads are needed there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::threads::{Action, ThreadState};
+use crate::net::{Marking, PlaceId};
+
+/// What was found about a set of thread states.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    /// A started thread is in a state that is not in the set: one thread more reaches it.
+    pub starts_new: bool,
+    /// The triples of the paper: who moves, who is there, and where the first goes.
+    pub triples: BTreeSet<(ThreadState, ThreadState, ThreadState)>,
+    /// What must not be coverable: a shared state with two threads.
+    pub pairs: BTreeSet<Marking>,
+}
+
+/// The candidates among these thread states.
+#[must_use]
+pub fn candidates(actions: &[Action], reached: &BTreeSet<ThreadState>) -> Candidates {
+    let mut locals: BTreeMap<PlaceId, Vec<PlaceId>> = BTreeMap::new();
+    for &(shared, local) in reached {
+        locals.entry(shared).or_default().push(local);
+    }
+    let mut found = Candidates::default();
+    for action in actions {
+        let (before, after) = action.shared;
+        let Some((from, to)) = action.moves else { continue };
+        if !reached.contains(&(before, from)) {
+            continue;
+        }
+        if let Some(started) = action.starts {
+            found.starts_new |= !reached.contains(&(after, started));
+        }
+        for &other in locals.get(&before).into_iter().flatten() {
+            let is_new = |&local: &PlaceId| !reached.contains(&(after, local));
+            if action.passively(other).iter().any(is_new) {
+                found.triples.insert(((before, from), (before, other), (after, to)));
+                let threads = [(before, 1), (from, 1), (other, 1)];
+                // Three tokens: the sum cannot overflow.
+                found.pairs.extend(Marking::sum_of(threads));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,287 @@
+//! Thread states that a fixed number of threads can reach.
+//!
+//! Invariant (sorted): a state is its shared state followed by the local states of its threads in
+//! order, so that states that differ in the names of threads only are one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+use crate::budget::Budget;
+use crate::engines::nets::karp_miller::unwind::{Directed, replay};
+use crate::evidence::{FiringSequence, Reason};
+use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition, TransitionId};
+
+/// A shared state and the local state of one thread, as places.
+pub type ThreadState = (PlaceId, PlaceId);
+
+/// What a transition does to threads.
+#[derive(Clone, Debug)]
+pub struct Action {
+    /// As a transition of the net.
+    pub transition: TransitionId,
+    /// The shared state before and after.
+    pub shared: (PlaceId, PlaceId),
+    /// The thread that moves.
+    pub moves: Option<(PlaceId, PlaceId)>,
+    /// A thread that is started.
+    pub starts: Option<PlaceId>,
+    /// Where other threads may go, if they do not stay.
+    pub passive: BTreeMap<PlaceId, Vec<PlaceId>>,
+}
+
+impl Action {
+    /// Where a thread that does not move itself may go.
+    #[must_use]
+    pub fn passively(&self, local: PlaceId) -> Vec<PlaceId> {
+        self.passive.get(&local).cloned().unwrap_or_else(|| vec![local])
+    }
+}
+
+/// The actions of a net whose tokens are threads; `None` if some transition is not one.
+#[must_use]
+pub fn actions(net: &Net) -> Option<Vec<Action>> {
+    net.transition_ids().map(|id| action(net, id, net.transition(id))).collect()
+}
+
+fn action(net: &Net, id: TransitionId, transition: &Transition) -> Option<Action> {
+    let (shared, taken) = split(net, &transition.take)?;
+    let (shared_after, mut given) = split(net, &transition.give)?;
+    let (moves, starts) = match (taken[..].first(), taken.len(), given.len()) {
+        (None, 0, 0) => (None, None),
+        (Some(&from), 1, 1) => (Some((from, given[0])), None),
+        (Some(&from), 1, 2) => {
+            let stays = given.iter().position(|&to| to == from)?;
+            given.remove(stays);
+            (Some((from, from)), given.first().copied())
+        }
+        _ => return None,
+    };
+    let mut passive = BTreeMap::new();
+    for m in &transition.moves {
+        match &m.flow {
+            Flow::All(places) if places.len() == 1 => drop(passive.insert(m.from, places.clone())),
+            Flow::Each(places) => drop(passive.insert(m.from, places.clone())),
+            Flow::All(_) => return None,
+        }
+    }
+    Some(Action { transition: id, shared: (shared, shared_after), moves, starts, passive })
+}
+
+/// The shared state and the threads of a marking.
+fn split(net: &Net, marking: &Marking) -> Option<(PlaceId, Vec<PlaceId>)> {
+    let mut shared = None;
+    let mut locals = Vec::new();
+    for (place, n) in marking.iter() {
+        match net.place(place).kind {
+            PlaceKind::Shared(_) if shared.is_none() && n == 1 => shared = Some(place),
+            PlaceKind::Local(_) if n <= 2 => locals.extend(std::iter::repeat_n(place, n as usize)),
+            _ => return None,
+        }
+    }
+    Some((shared?, locals))
+}
+
+/// What a number of threads can reach.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// So many threads at once at most.
+    pub threads: usize,
+    /// Global states up to the names of threads.
+    pub states: usize,
+    /// The thread states.
+    pub thread_states: BTreeSet<ThreadState>,
+    /// A run to a target; then the rest is not complete.
+    pub target: Option<FiringSequence>,
+}
+
+/// The fewest threads that the initial states have, and at least one.
+#[must_use]
+pub fn fewest_threads(net: &Net) -> usize {
+    usize::try_from(net.threads(&net.initial.least())).unwrap_or(usize::MAX).max(1)
+}
+
+type State = Box<[u32]>;
+
+/// Explores all that at most `threads` threads at once can do. A thread that would be one too many is not
+/// started, and the rest of the transition happens.
+///
+/// # Errors
+/// If the budget is used up, or a run to a target does not replay.
+pub fn explore(net: &Net, actions: &[Action], threads: usize, budget: &Budget) -> Result<Reached, Reason> {
+    let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
+    for action in actions {
+        by_shared.entry(action.shared.0.index() as u32).or_default().push(action);
+    }
+    let mut states: IndexSet<State, FxBuildHasher> = IndexSet::default();
+    let mut origins: Vec<(u32, TransitionId)> = Vec::new();
+    // Where threads start threads, a system that begins with fewer has room for them.
+    let can_start = actions.iter().any(|action| action.starts.is_some());
+    let least = if can_start { fewest_threads(net).min(threads) } else { threads };
+    for number in least..=threads {
+        states.extend(initial_states(net, number));
+    }
+    let first = TransitionId::from_index(0);
+    origins.resize(states.len(), (u32::MAX, first));
+    let mut reached = Reached { threads, states: 0, thread_states: BTreeSet::new(), target: None };
+    let mut next = 0;
+    let mut successors = Vec::new();
+    while let Some(state) = states.get_index(next).cloned() {
+        if next % 256 == 0
+            && let Some(reason) = budget.exhausted()
+        {
+            return Err(reason);
+        }
+        let shared = PlaceId::from_index(state[0] as usize);
+        let local = |&l: &u32| (shared, PlaceId::from_index(l as usize));
+        reached.thread_states.extend(state[1..].iter().map(local));
+        if net.targets.iter().any(|target| is_met(&target.least, &state)) {
+            reached.target = Some(run_to(net, &states, &origins, next)?);
+            break;
+        }
+        for action in by_shared.get(&state[0]).into_iter().flatten() {
+            successors.clear();
+            fire(action, &state, threads, &mut successors);
+            for successor in successors.drain(..) {
+                if states.insert(successor) {
+                    origins.push((next as u32, action.transition));
+                }
+            }
+        }
+        next += 1;
+    }
+    reached.states = states.len();
+    Ok(reached)
+}
+
+/// The initial states with so many threads, or with all that there are if their number is fixed.
+fn initial_states(net: &Net, threads: usize) -> Vec<State> {
+    let mut shared = None;
+    let mut fixed: Vec<u32> = Vec::new();
+    let mut unbounded: Vec<u32> = Vec::new();
+    for &(place, range) in net.initial.ranges() {
+        let number = place.index() as u32;
+        match net.place(place).kind {
+            PlaceKind::Shared(_) => shared = Some(number),
+            PlaceKind::Local(_) | PlaceKind::Counter => {
+                fixed.extend(std::iter::repeat_n(number, range.least as usize));
+                if range.most.is_none() {
+                    unbounded.push(number);
+                }
+            }
+        }
+    }
+    let Some(shared) = shared else { return Vec::new() };
+    let rest = threads.saturating_sub(fixed.len());
+    let mut all: Vec<Vec<u32>> = vec![fixed];
+    if !unbounded.is_empty() {
+        for _ in 0..rest {
+            let more = |state: &Vec<u32>| -> Vec<Vec<u32>> {
+                let extended = |&local: &u32| [&state[..], &[local]].concat();
+                unbounded.iter().map(extended).collect()
+            };
+            all = all.iter().flat_map(more).collect();
+            for state in &mut all {
+                state.sort_unstable();
+            }
+            all.sort_unstable();
+            all.dedup();
+        }
+    }
+    let close = |locals: Vec<u32>| -> State {
+        let mut locals = locals;
+        locals.sort_unstable();
+        [&[shared], &locals[..]].concat().into()
+    };
+    all.into_iter().map(close).collect()
+}
+
+fn is_met(target: &Marking, state: &[u32]) -> bool {
+    target.iter().all(|(place, n)| {
+        let number = place.index() as u32;
+        state.iter().filter(|&&x| x == number).count() as u64 >= n
+    })
+}
+
+/// All that an action can lead to.
+fn fire(action: &Action, state: &[u32], most: usize, found: &mut Vec<State>) {
+    let number = |place: PlaceId| place.index() as u32;
+    let locals = &state[1..];
+    let mut others: Vec<u32> = locals.to_vec();
+    let mut moved: Vec<u32> = vec![number(action.shared.1)];
+    if let Some((from, to)) = action.moves {
+        let Ok(at) = locals.binary_search(&number(from)) else { return };
+        others.remove(at);
+        moved.push(number(to));
+    }
+    if let Some(started) = action.starts
+        && locals.len() < most
+    {
+        moved.push(number(started));
+    }
+    let mut partial: Vec<Vec<u32>> = vec![moved];
+    if action.passive.is_empty() {
+        partial[0].extend(&others);
+    } else {
+        // Threads in one local state are alike: only how many go where counts.
+        let mut i = 0;
+        while i < others.len() {
+            let same = others[i..].iter().take_while(|&&l| l == others[i]).count();
+            let to = action.passively(PlaceId::from_index(others[i] as usize));
+            let mut extended = Vec::new();
+            for before in &partial {
+                for split in splits(same, &to) {
+                    extended.push([&before[..], &split].concat());
+                }
+            }
+            partial = extended;
+            i += same;
+        }
+    }
+    found.extend(partial.into_iter().map(|mut state| -> State {
+        state[1..].sort_unstable();
+        state.into()
+    }));
+}
+
+/// All multisets of so many of the places.
+fn splits(count: usize, places: &[PlaceId]) -> Vec<Vec<u32>> {
+    let mut partial: Vec<(Vec<u32>, usize)> = vec![(Vec::new(), count)];
+    for (i, &place) in places.iter().enumerate() {
+        let is_last = i + 1 == places.len();
+        let mut extended = Vec::new();
+        for (split, left) in partial {
+            for here in if is_last { left } else { 0 }..=left {
+                let mut more = split.clone();
+                more.extend(std::iter::repeat_n(place.index() as u32, here));
+                extended.push((more, left - here));
+            }
+        }
+        partial = extended;
+    }
+    partial.into_iter().map(|(split, _)| split).collect()
+}
+
+/// The run that led to a state, replayed on the net. Where a thread was one too many it is started
+/// there, which takes nothing away.
+fn run_to(
+    net: &Net,
+    states: &IndexSet<State, FxBuildHasher>,
+    origins: &[(u32, TransitionId)],
+    mut at: usize,
+) -> Result<FiringSequence, Reason> {
+    let marking = |at: usize| -> Result<Marking, Reason> {
+        let tokens = states.get_index(at).into_iter().flat_map(|state| state.iter());
+        Ok(Marking::sum_of(tokens.map(|&number| (PlaceId::from_index(number as usize), 1)))?)
+    };
+    let mut steps = Vec::new();
+    while let (before, transition) = origins[at]
+        && before != u32::MAX
+    {
+        steps.push(Directed::new(net, transition, &marking(at)?));
+        at = before as usize;
+    }
+    steps.reverse();
+    replay(net, marking(at)?, &steps)
+}

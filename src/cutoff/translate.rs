@@ -1,0 +1,119 @@
+//! A Petri net as a program that threads run.
+//!
+//! Every token is a thread, and there is one more local state than there are places: a pool that all
+//! threads start in, that tokens come from and go to. Threads first set up an initial marking, then run
+//! transitions; a transition that takes or gives several tokens is a chain of thread transitions between
+//! shared states of its own, and so is a target. This is the translation of the paper (its nets have as
+//! many local states as this one gives them), so cutoffs can be compared. The count is that of threads in
+//! the translation: the pool counts, and a chain needs its threads one after the other.
+//!
+//! Nets with transfers go through [`System::of`], where tokens that are taken step aside.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::net::tts::{Arrow, InitialState, NotATts, Rule, System, TargetState, ThreadState};
+use crate::net::{Marking, Net, Transition};
+use crate::source::Span;
+
+/// A token more is a thread transition more: beyond this, nobody waits for the rounds.
+const MOST_RULES: u128 = 200_000;
+
+/// A net whose tokens are threads, and whose targets can be covered iff those of the net can.
+///
+/// # Errors
+/// If the net tests for zero, copies tokens, or starts in a bounded range.
+pub fn thread_net(net: &Net) -> Result<Net, NotATts> {
+    if net.has_threads() {
+        return Ok(net.clone());
+    }
+    let (system, initial, targets) =
+        if net.transitions.iter().all(Transition::is_plain) { pooled(net)? } else { System::of(net)? };
+    Ok(system.net(&initial, &targets))
+}
+
+struct Chains {
+    shared_states: u32,
+    rules: Vec<Rule>,
+}
+
+const POOL: u32 = 0;
+
+fn local(place: crate::net::PlaceId) -> u32 {
+    place.index() as u32 + 1
+}
+
+fn each(marking: &Marking) -> Vec<u32> {
+    marking.iter().flat_map(|(place, n)| std::iter::repeat_n(local(place), n as usize)).collect()
+}
+
+impl Chains {
+    fn fresh(&mut self) -> u32 {
+        self.shared_states += 1;
+        self.shared_states - 1
+    }
+
+    fn rule(&mut self, shared: (u32, u32), local: (u32, u32), span: Span) {
+        let from = ThreadState { shared: shared.0, local: local.0 };
+        let to = ThreadState { shared: shared.1, local: local.1 };
+        self.rules.push(Rule { arrow: Arrow::Step, from, to, passive: Vec::new(), span });
+    }
+
+    /// A chain of steps from one shared state to another.
+    fn chain(&mut self, from: u32, to: u32, steps: &[(u32, u32)], span: Span) {
+        let mut shared = from;
+        for (i, &step) in steps.iter().enumerate() {
+            let after = if i + 1 == steps.len() { to } else { self.fresh() };
+            self.rule((shared, after), step, span);
+            shared = after;
+        }
+    }
+}
+
+fn pooled(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts> {
+    if !net.is_monotone() {
+        return Err(NotATts("the net tests for zero".to_owned()));
+    }
+    let tokens = net.transitions.iter().map(|t| t.take.total().max(t.give.total()));
+    let rules = tokens.sum::<u128>()
+        + net.initial.least().total()
+        + net.targets.iter().map(|target| target.least.total()).sum::<u128>();
+    if rules > MOST_RULES {
+        return Err(NotATts("the numbers of tokens are too large to be written as steps".to_owned()));
+    }
+    let mut chains = Chains { shared_states: 1, rules: Vec::new() };
+    for &(place, range) in net.initial.ranges() {
+        match range.most {
+            None => chains.rule((0, 0), (POOL, local(place)), Span::default()),
+            Some(most) if most > range.least => {
+                let name = &net.place(place).name;
+                return Err(NotATts(format!("`{name}` starts with a bounded range of tokens")));
+            }
+            Some(_) => {}
+        }
+    }
+    let least: Vec<(u32, u32)> = each(&net.initial.least()).into_iter().map(|to| (POOL, to)).collect();
+    let main = if least.is_empty() { 0 } else { chains.fresh() };
+    chains.chain(0, main, &least, Span::default());
+    for transition in &net.transitions {
+        let (taken, given) = (each(&transition.take), each(&transition.give));
+        let at = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(POOL);
+        let steps: Vec<(u32, u32)> =
+            (0..taken.len().max(given.len())).map(|i| (at(&taken, i), at(&given, i))).collect();
+        chains.chain(main, main, &steps, transition.span);
+    }
+    let mut targets = Vec::new();
+    for target in &net.targets {
+        let steps: Vec<(u32, u32)> = each(&target.least).into_iter().map(|from| (from, POOL)).collect();
+        let reached = if steps.is_empty() { main } else { chains.fresh() };
+        chains.chain(main, reached, &steps, target.span);
+        let threads = if steps.is_empty() { BTreeMap::new() } else { BTreeMap::from([(POOL, 1)]) };
+        targets.push(TargetState { shared: reached, threads, span: target.span });
+    }
+    let initial = InitialState { shared: 0, threads: BTreeMap::new(), unbounded: BTreeSet::from([POOL]) };
+    let system = System {
+        shared_states: chains.shared_states,
+        local_states: net.places.len() as u32 + 1,
+        rules: chains.rules,
+    };
+    Ok((system, initial, targets))
+}

@@ -1,0 +1,165 @@
+//! The certificate: what the search reached at the cuts, as formulas.
+//!
+//! A relation's parameters are the diagrams' variables: values at entry, and current values. Every variable of
+//! the diagram is the value of some program variable at entry or now, so the states determine the
+//! parameters, and the guard alone says which pairs belong to the relation. A global that a procedure leaves alone is
+//! one parameter for both states, so callers know that it is unchanged.
+
+use rustc_hash::FxHashMap;
+
+use super::diagrams::{Diagram, Outcome, Variable, branch, node};
+use super::path_edges::Search;
+use crate::evidence::{Formulas, Gate, Literal, Place, Relation, Relations};
+use crate::model::cuts::Cuts;
+use crate::model::{Node, ProcId, Procedure, Var};
+
+/// The relations of all cuts.
+pub(super) fn relations(search: &Search<'_>) -> Outcome<Relations> {
+    let program = &search.space.frames.task.program;
+    let mut writer = Writer::default();
+    let mut relations = Vec::new();
+    for id in program.procedure_ids() {
+        let cuts = Cuts::of(program.procedure(id));
+        let heads = cuts.heads().filter(|&node| node != Procedure::ENTRY);
+        for node in [Procedure::ENTRY, Procedure::EXIT].into_iter().chain(heads) {
+            match search.reached(id, node) {
+                Some(states) => {
+                    search.space.diagrams.poll()?;
+                    let guard = writer.literal(states);
+                    relations.push(relation(search, id, node, guard, &mut writer));
+                }
+                // Nobody comes to this loop, but it must be cut all the same.
+                None if cuts.is_head(node) => {
+                    let (entry, now) = widths(search, id);
+                    let (entry, now) = (vec![None; entry], vec![None; now]);
+                    let place = Place::Node(node);
+                    relations.push(Relation { procedure: id, place, guard: Literal::FALSE, entry, now });
+                }
+                None => {}
+            }
+        }
+    }
+    relations.sort_by_key(|relation| (relation.procedure, relation.place));
+    Ok(Relations { formulas: writer.formulas, relations, witnesses: Vec::new() })
+}
+
+/// How many variables have a value at entry, and now.
+fn widths(search: &Search<'_>, id: ProcId) -> (usize, usize) {
+    let globals = search.space.frames.task.program.globals.len();
+    let procedure = search.space.frames.procedure(id);
+    (globals + procedure.params as usize, globals + procedure.locals.len())
+}
+
+fn relation(search: &Search<'_>, id: ProcId, node: Node, guard: Literal, writer: &mut Writer) -> Relation {
+    let frames = &search.space.frames;
+    let frame = frames.of_procedure(id);
+    let globals = frames.task.program.globals.len();
+    let (entry_width, now_width) = widths(search, id);
+    let (mut entry, mut now) = (vec![None; entry_width], vec![None; now_width]);
+    let position = |var: Var| match var {
+        Var::Global(i) => i as usize,
+        Var::Local(i) => globals + i as usize,
+    };
+    for var in frames.known(id, node) {
+        now[position(var)] = Some(writer.parameter(frames.order.now(id, var)));
+    }
+    for input in &frame.inputs {
+        let variable = if input.is_constant {
+            frames.order.now(id, input.var)
+        } else {
+            frames.order.entry(id, input.var)
+        };
+        entry[position(input.var)] = Some(writer.parameter(variable));
+    }
+    if frame.is_called {
+        let mut is_modified = vec![false; globals];
+        frame.modified.iter().for_each(|&global| is_modified[global as usize] = true);
+        for global in (0..globals).filter(|&global| !is_modified[global]) {
+            let same = Some(writer.parameter(frames.order.now(id, Var::Global(global as u32))));
+            (entry[global], now[global]) = (same, same);
+        }
+    }
+    Relation { procedure: id, place: Place::Node(node), guard, entry, now }
+}
+
+/// Writes diagrams as gates; what two of them share is written once.
+#[derive(Default)]
+struct Writer {
+    formulas: Formulas,
+    parameters: FxHashMap<Variable, Literal>,
+    /// By node. The search holds all diagrams, so none of their nodes is given away.
+    written: FxHashMap<usize, Literal>,
+}
+
+impl Writer {
+    fn parameter(&mut self, variable: Variable) -> Literal {
+        let add = || self.formulas.add(Gate::Parameter(variable));
+        *self.parameters.entry(variable).or_insert_with(add)
+    }
+
+    /// The formula of a diagram, if its node is written already.
+    fn look_up(&self, diagram: &Diagram) -> Option<Literal> {
+        let (node, is_complement) = node(diagram);
+        self.written.get(&node).map(|&literal| if is_complement { !literal } else { literal })
+    }
+
+    /// The formula of a diagram.
+    fn literal(&mut self, root: &Diagram) -> Literal {
+        let mut open = vec![root.clone()];
+        while let Some(top) = open.last() {
+            if let Some(literal) = self.look_up(top) {
+                open.pop();
+                if open.is_empty() {
+                    return literal;
+                }
+                continue;
+            }
+            let (place, is_complement) = node(top);
+            let literal = match branch(top) {
+                // The node of the constants stands for truth.
+                None => Literal::constant(true),
+                Some((variable, then, otherwise)) => match (self.look_up(&then), self.look_up(&otherwise)) {
+                    (Some(then), Some(otherwise)) => {
+                        let condition = self.parameter(variable);
+                        let literal = self.ite(condition, then, otherwise);
+                        if is_complement { !literal } else { literal }
+                    }
+                    (None, Some(_)) => {
+                        open.push(then);
+                        continue;
+                    }
+                    (Some(_), None) => {
+                        open.push(otherwise);
+                        continue;
+                    }
+                    (None, None) => {
+                        open.extend([otherwise, then]);
+                        continue;
+                    }
+                },
+            };
+            self.written.insert(place, literal);
+        }
+        unreachable!("the root is written last")
+    }
+
+    fn and(&mut self, a: Literal, b: Literal) -> Literal {
+        self.formulas.add(Gate::And(a, b))
+    }
+
+    fn ite(&mut self, condition: Literal, then: Literal, otherwise: Literal) -> Literal {
+        match (then, otherwise) {
+            (Literal::TRUE, Literal::FALSE) => condition,
+            (Literal::FALSE, Literal::TRUE) => !condition,
+            (Literal::TRUE, _) => !self.and(!condition, !otherwise),
+            (Literal::FALSE, _) => self.and(!condition, otherwise),
+            (_, Literal::TRUE) => !self.and(condition, !then),
+            (_, Literal::FALSE) => self.and(condition, then),
+            _ if then == !otherwise => self.formulas.add(Gate::Xor(condition, otherwise)),
+            _ => {
+                let (holds, fails) = (self.and(condition, then), self.and(!condition, otherwise));
+                !self.and(!holds, !fails)
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! From a violation back to the start, by the layers of the search.
+//!
+//! A *point* is one path edge: a program counter with values for the variables that relations speak of there.
+//! It first appeared in some layer, and the step that made the layer knows where to look for a point before it:
+//! among what was there before the layer's time. A call is walked over with a pair of its inputs and
+//! outputs; the run of the callee is an outline of its own, which is found by the callee and that pair alone, so the
+//! callee is walked through once however often it is called.
+//!
+//! Termination: times go down along a walk, and from a call to the callee's outline, since that one begins at the
+//! first layer of the summary that has the pair. Nothing recurses: outlines wait in a list.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+
+use super::calls::Site;
+use super::diagrams::{Diagram, Fact, Outcome, Pick, Variable, contains, pick};
+use super::path_edges::{Code, Found, Layer, Origin, Search, Time, before};
+use super::steps::Transition;
+use crate::model::{EdgeId, Node, ProcId, Procedure, Var};
+
+define_id!(
+    /// An outline of a run that returns.
+    OutlineId, "o"
+);
+
+/// Values for the variables that count.
+pub(super) type Facts = BTreeMap<Variable, bool>;
+
+/// One path edge.
+struct Point {
+    procedure: ProcId,
+    node: Node,
+    facts: Facts,
+}
+
+/// A step of an outline.
+pub(super) struct Taken {
+    pub edge: EdgeId,
+    /// The assigned variables whose new value counts, in order.
+    pub values: Vec<(Var, bool)>,
+    /// For a call: the run of the callee.
+    pub call: Option<OutlineId>,
+}
+
+/// A run of a procedure, without the values that do not count.
+pub(super) struct Outline {
+    pub procedure: ProcId,
+    /// At the entry.
+    pub entry: Facts,
+    pub steps: Vec<Taken>,
+}
+
+/// A run to a violation.
+pub(super) struct Story {
+    /// The calls that do not return, innermost first, each with the edge that called it.
+    pub levels: Vec<(Outline, Option<EdgeId>)>,
+    /// The calls that return.
+    pub outlines: Vec<Outline>,
+}
+
+/// Walks back from a violation.
+pub(super) fn walk_back(search: &mut Search<'_>, found: &Found) -> Outcome<Story> {
+    let mut walker = Walker { search, ids: FxHashMap::default(), keys: Vec::new() };
+    let mut levels = Vec::new();
+    let mut point = walker.pick_point(found.procedure, found.node, &found.states, &Facts::new())?;
+    loop {
+        let (outline, entered) = walker.outline(point)?;
+        let Some((caller, edge, time)) = entered else {
+            levels.push((outline, None));
+            break;
+        };
+        point = walker.before_entry(&outline, caller, edge, time)?;
+        levels.push((outline, Some(edge)));
+    }
+    let mut outlines = Vec::new();
+    while outlines.len() < walker.keys.len() {
+        let exit = walker.exit_of(outlines.len())?;
+        outlines.push(walker.outline(exit)?.0);
+    }
+    Ok(Story { levels, outlines })
+}
+
+/// Who entered a procedure, by which edge, and when.
+type Entered = (ProcId, EdgeId, Time);
+
+/// A callee, and its inputs and outputs in the order of its interface.
+type CallKey = (ProcId, Vec<bool>);
+
+struct Walker<'s, 'a> {
+    search: &'s mut Search<'a>,
+    ids: FxHashMap<CallKey, OutlineId>,
+    keys: Vec<CallKey>,
+}
+
+impl Walker<'_, '_> {
+    /// Values that satisfy all parts; those of `facts` are given.
+    fn solve(&self, parts: &[(&Diagram, &Facts)]) -> Outcome<Pick> {
+        let diagrams = &self.search.space.diagrams;
+        let mut all = diagrams.truth();
+        for (part, facts) in parts {
+            let rest = diagrams.restrict(part, &diagrams.facts(pairs(facts))?)?;
+            all = diagrams.and(&all, &rest)?;
+        }
+        Ok(pick(&all).expect("every layer comes from an earlier one"))
+    }
+
+    /// A point of a set that has these facts.
+    fn pick_point(&self, procedure: ProcId, node: Node, states: &Diagram, facts: &Facts) -> Outcome<Point> {
+        let pick = self.solve(&[(states, facts)])?;
+        Ok(self.point(procedure, node, facts, &pick))
+    }
+
+    fn point(&self, procedure: ProcId, node: Node, facts: &Facts, pick: &Pick) -> Point {
+        let value = |var: Variable| (var, facts.get(&var).copied().unwrap_or_else(|| pick.value(var)));
+        let facts = self.search.space.frames.support(procedure, node).map(value).collect();
+        Point { procedure, node, facts }
+    }
+
+    fn reached_before(&self, procedure: ProcId, node: Node, time: Time) -> Diagram {
+        let layers = self.search.layers(procedure, node);
+        before(layers, time).cloned().unwrap_or_else(|| self.search.space.diagrams.falsity())
+    }
+
+    /// The run that leads to a point, and who entered the procedure with it.
+    fn outline(&mut self, mut point: Point) -> Outcome<(Outline, Option<Entered>)> {
+        let mut steps = Vec::new();
+        let entered = loop {
+            let layers = self.search.layers(point.procedure, point.node);
+            let first = first_layer(layers, &point.facts);
+            let time = layers[first].time;
+            match self.search.origin(point.procedure, point.node, first) {
+                Origin::Start => break None,
+                Origin::Call(caller, edge) => break Some((caller, edge, time)),
+                Origin::Step(edge) => {
+                    let code = self.search.code(point.procedure, edge)?;
+                    let (earlier, taken) = match &*code {
+                        Code::Step(transition) => self.over_step(&point, time, edge, transition)?,
+                        Code::Call(site) => self.over_call(&point, time, edge, site)?,
+                    };
+                    steps.push(taken);
+                    point = earlier;
+                }
+            }
+        };
+        steps.reverse();
+        Ok((Outline { procedure: point.procedure, entry: point.facts, steps }, entered))
+    }
+
+    /// The facts of a point about variables that a step does not assign.
+    fn kept(&self, point: &Point, is_assigned: impl Fn(Var) -> bool) -> Facts {
+        let frames = &self.search.space.frames;
+        let mut kept = point.facts.clone();
+        for var in frames.known(point.procedure, point.node).filter(|&var| is_assigned(var)) {
+            kept.remove(&frames.order.now(point.procedure, var));
+        }
+        kept
+    }
+
+    fn over_step(
+        &self,
+        point: &Point,
+        time: Time,
+        edge: EdgeId,
+        transition: &Transition,
+    ) -> Outcome<(Point, Taken)> {
+        let frames = &self.search.space.frames;
+        let procedure = point.procedure;
+        let from = frames.procedure(procedure).edge(edge).from;
+        let assigned = &transition.assigned;
+        let kept = self.kept(point, |var| transition.assigns(var));
+        let mut between = kept.clone();
+        for target in assigned.iter().filter(|target| target.has_next) {
+            if let Some(&value) = point.facts.get(&frames.order.now(procedure, target.var)) {
+                between.insert(frames.order.next(procedure, target.var), value);
+            }
+        }
+        let reached = self.reached_before(procedure, from, time);
+        let parts = [(&reached, &kept), (&transition.before, &between), (&transition.after, &point.facts)];
+        let pick = self.solve(&parts)?;
+        let value_of = |var: Var, has_next: bool| {
+            let known = point.facts.get(&frames.order.now(procedure, var)).copied();
+            known.or_else(|| has_next.then(|| pick.value(frames.order.next(procedure, var))))
+        };
+        let values = assigned.iter().filter_map(|a| Some((a.var, value_of(a.var, a.has_next)?))).collect();
+        Ok((self.point(procedure, from, &kept, &pick), Taken { edge, values, call: None }))
+    }
+
+    fn over_call(&mut self, point: &Point, time: Time, edge: EdgeId, site: &Site) -> Outcome<(Point, Taken)> {
+        let frames = &self.search.space.frames;
+        let procedure = point.procedure;
+        let from = frames.procedure(procedure).edge(edge).from;
+        let kept = self.kept(point, |var| site.assigns(var));
+        let mut between = kept.clone();
+        for (now, next) in &site.returned {
+            between.extend(point.facts.get(now).map(|&value| (*next, value)));
+        }
+        let reached = self.reached_before(procedure, from, time);
+        let summary = before(self.search.summary(site.callee), time).cloned();
+        let summary = summary.unwrap_or_else(|| self.search.space.diagrams.falsity());
+        let pick = self.solve(&[(&reached, &kept), (&site.args, &kept), (&summary, &between)])?;
+        let value = |var: Variable| between.get(&var).copied().unwrap_or_else(|| pick.value(var));
+        let interface =
+            frames.interface(site.callee).into_iter().map(|(_, outside)| value(outside)).collect();
+        let earlier = self.point(procedure, from, &kept, &pick);
+        let call = Some(self.outline_id((site.callee, interface)));
+        Ok((earlier, Taken { edge, values: Vec::new(), call }))
+    }
+
+    fn outline_id(&mut self, key: CallKey) -> OutlineId {
+        *self.ids.entry(key).or_insert_with_key(|key| {
+            self.keys.push(key.clone());
+            OutlineId::from_index(self.keys.len() - 1)
+        })
+    }
+
+    /// A point at the exit of a callee that shows its callers what was asked for.
+    fn exit_of(&self, outline: usize) -> Outcome<Point> {
+        let (callee, values) = &self.keys[outline];
+        let interface = self.search.space.frames.interface(*callee);
+        let outside: Facts = interface.iter().map(|pair| pair.1).zip(values.iter().copied()).collect();
+        let inside: Facts = interface.iter().map(|pair| pair.0).zip(values.iter().copied()).collect();
+        let layers = self.search.summary(*callee);
+        let time = layers[first_layer(layers, &outside)].time;
+        // The layer was made from the exits that were there then.
+        let exits = self.reached_before(*callee, Procedure::EXIT, time);
+        self.pick_point(*callee, Procedure::EXIT, &exits, &inside)
+    }
+
+    /// The caller's point at the call that entered a procedure like this.
+    fn before_entry(
+        &mut self,
+        outline: &Outline,
+        caller: ProcId,
+        edge: EdgeId,
+        time: Time,
+    ) -> Outcome<Point> {
+        let code = self.search.code(caller, edge)?;
+        let Code::Call(site) = &*Rc::clone(&code) else {
+            unreachable!("procedures are entered by calls");
+        };
+        let frames = &self.search.space.frames;
+        let from = frames.procedure(caller).edge(edge).from;
+        let (mut globals, mut passed) = (Facts::new(), Facts::new());
+        for input in &frames.of_procedure(outline.procedure).inputs {
+            let now = frames.order.now(outline.procedure, input.var);
+            let value = outline.entry[&now];
+            match input.var {
+                Var::Global(_) => globals.insert(now, value),
+                Var::Local(_) => passed.insert(frames.order.next(outline.procedure, input.var), value),
+            };
+        }
+        passed.extend(&globals);
+        let reached = self.reached_before(caller, from, time);
+        let pick = self.solve(&[(&reached, &globals), (&site.args, &passed)])?;
+        Ok(self.point(caller, from, &globals, &pick))
+    }
+}
+
+/// The index of the first layer that has these facts.
+fn first_layer(layers: &[Layer], facts: &Facts) -> usize {
+    layers.partition_point(|layer| !contains(&layer.all, pairs(facts)))
+}
+
+fn pairs(facts: &Facts) -> impl Iterator<Item = Fact> + '_ {
+    facts.iter().map(|(&variable, &value)| (variable, value))
+}

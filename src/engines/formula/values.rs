@@ -1,0 +1,70 @@
+//! Vectors of terms that share what they have in common.
+//!
+//! The state of a block is cloned at every branch and merged at every join. A vector is a list of shared
+//! chunks, so a clone costs a sixteenth of its width, a write copies one chunk, and a merge looks only into
+//! chunks that differ.
+
+use std::rc::Rc;
+
+use cusp_encodings::{Term, TermArena};
+
+const CHUNK: usize = 16;
+
+/// One term per slot.
+#[derive(Clone, Debug)]
+pub(in crate::engines) struct Values {
+    chunks: Vec<Rc<[Term; CHUNK]>>,
+}
+
+impl Values {
+    pub fn new(terms: &[Term]) -> Self {
+        let chunk = |terms: &[Term]| {
+            let mut chunk = [Term::FALSE; CHUNK];
+            chunk[..terms.len()].copy_from_slice(terms);
+            Rc::new(chunk)
+        };
+        Self { chunks: terms.chunks(CHUNK).map(chunk).collect() }
+    }
+
+    pub fn get(&self, slot: usize) -> Term {
+        self.chunks[slot / CHUNK][slot % CHUNK]
+    }
+
+    pub fn set(&mut self, slot: usize, term: Term) {
+        if self.get(slot) != term {
+            Rc::make_mut(&mut self.chunks[slot / CHUNK])[slot % CHUNK] = term;
+        }
+    }
+
+    /// Takes the values of `other` where `selector` holds; where `is_live` says that a slot does not matter,
+    /// it becomes arbitrary.
+    pub fn merge(
+        &mut self,
+        arena: &mut TermArena,
+        selector: Term,
+        other: &Self,
+        is_live: impl Fn(usize) -> bool,
+    ) {
+        for (position, (mine, theirs)) in self.chunks.iter_mut().zip(&other.chunks).enumerate() {
+            if Rc::ptr_eq(mine, theirs) || mine == theirs {
+                continue;
+            }
+            let mine = Rc::make_mut(mine);
+            for (offset, (mine, &theirs)) in mine.iter_mut().zip(theirs.iter()).enumerate() {
+                if *mine == theirs {
+                    continue;
+                }
+                *mine = if is_live(position * CHUNK + offset) {
+                    arena.ite(selector, theirs, *mine)
+                } else {
+                    arena.fresh()
+                };
+            }
+        }
+    }
+
+    /// The first `width` terms.
+    pub fn to_vec(&self, width: usize) -> Vec<Term> {
+        self.chunks.iter().flat_map(|chunk| chunk.iter().copied()).take(width).collect()
+    }
+}

@@ -1,0 +1,10 @@
+//! Linear relaxations of nets: which markings cannot be covered, whatever the order of firings.
+
+pub mod exclusions;
+pub mod relaxation;
+pub mod signs;
+pub mod simplex;
+
+pub use exclusions::Exclusions;
+pub use relaxation::Relaxation;
+pub use signs::Signs;

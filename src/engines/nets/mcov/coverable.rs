@@ -1,0 +1,120 @@
+//! What is known to be coverable, and how.
+//!
+//! Invariant (closed): the set is closed downwards; it is stored by its maximal limits. Each has a
+//! reason that refers to limits that were known before it, so that reasons can be followed back to an
+//! initial marking.
+
+use crate::engines::nets::karp_miller::tree::NodeId;
+use crate::engines::nets::sets::ideal::{Ideal, OMEGA};
+use crate::engines::nets::sets::vectors::Vectors;
+use crate::net::{Marking, Net, PlaceId, PlaceKind, TransitionId};
+
+/// Why a limit is coverable.
+#[derive(Clone, Debug)]
+pub enum Why {
+    /// The initial markings are.
+    Initial,
+    /// The forward search found it.
+    Forward(NodeId),
+    /// Firing leads to it from a marking that is below a known limit.
+    Step {
+        /// What fires.
+        transition: TransitionId,
+        /// From where.
+        from: Marking,
+        /// The limit above it.
+        known: u32,
+    },
+}
+
+/// A downward-closed set of markings that can be covered.
+#[derive(Clone, Debug)]
+pub struct Coverable {
+    limits: Vectors,
+    reasons: Vec<Why>,
+    /// For each place, how many limits mark it: what is seldom marked says more.
+    uses: Vec<u32>,
+}
+
+impl Coverable {
+    /// The initial markings.
+    #[must_use]
+    pub fn new(net: &Net) -> Self {
+        let mut set = Self {
+            limits: Vectors::new(net.places.len()),
+            reasons: Vec::new(),
+            uses: vec![0; net.places.len()],
+        };
+        set.insert(Ideal::initial(&net.initial).entries(), Why::Initial);
+        set
+    }
+
+    /// A limit above the marking, by its number.
+    #[must_use]
+    pub fn limit_above(&self, marking: &Marking) -> Option<u32> {
+        self.limits.above(marking.entries()).next()
+    }
+
+    /// Why the limit with this number is coverable.
+    #[must_use]
+    pub fn why(&self, limit: u32) -> &Why {
+        &self.reasons[limit as usize]
+    }
+
+    /// How many limits are maximal.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.limits.len()
+    }
+
+    /// Never: the initial markings are in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.limits.is_empty()
+    }
+
+    /// Adds a limit; false if it was known.
+    pub fn insert(&mut self, entries: &[(PlaceId, u64)], why: Why) -> bool {
+        if self.limits.above(entries).next().is_some() {
+            return false;
+        }
+        let below: Vec<u32> = self.limits.below(entries).collect();
+        for id in below {
+            self.limits.remove(id);
+        }
+        for &(place, _) in entries {
+            self.uses[place.index()] += 1;
+        }
+        self.limits.insert(entries);
+        self.reasons.push(why);
+        true
+    }
+
+    /// A minimal marking below this one that is not known to be coverable; the marking itself is
+    /// not. The shared state stays: without it, everything could come before.
+    ///
+    /// Places are emptied one after the other, as far as that leads out of the set; those that many
+    /// limits mark come first, since they are the least likely reason why nothing covers it.
+    #[must_use]
+    pub fn candidate(&self, net: &Net, marking: &Marking) -> Marking {
+        let is_shared = |place: PlaceId| matches!(net.place(place).kind, PlaceKind::Shared(_));
+        let mut places: Vec<PlaceId> =
+            marking.iter().map(|(place, _)| place).filter(|&place| !is_shared(place)).collect();
+        places.sort_by_key(|&place| (std::cmp::Reverse(self.uses[place.index()]), place));
+        let mut smaller = marking.clone();
+        for place in places {
+            let have = smaller.get(place);
+            let mut needed = 0;
+            for limit in self.limits.above_elsewhere(smaller.entries(), place) {
+                let at = limit.binary_search_by_key(&place, |&(p, _)| p).map_or(0, |i| limit[i].1);
+                if at == OMEGA || at + 1 >= have {
+                    needed = have;
+                    break;
+                }
+                needed = needed.max(at + 1);
+            }
+            smaller.set(place, needed);
+        }
+        smaller
+    }
+}

@@ -1,0 +1,349 @@
+//! What has to be proved uncoverable, and what that rests on.
+//!
+//! A vertex is a marking that is believed to be uncoverable. Once it is expanded, each of its covering
+//! predecessors is above some vertex, which it rests on. The targets rest on vertices, too. When every
+//! vertex that the targets rest on, directly or not, is expanded, those vertices are a proof.
+//!
+//! Invariant (apart): no vertex that counts is known to be coverable. One that turns out to be is
+//! withdrawn, and those that rest on it are expanded again.
+//!
+//! Invariant (minimal): of two vertices that count, none is below the other. A new vertex replaces
+//! those above it, in everything that rests on them.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
+
+use super::coverable::{Coverable, Why};
+use crate::budget::Budget;
+use crate::engines::nets::sets::ideal::Ideal;
+use crate::engines::nets::sets::vectors::Vectors;
+use crate::net::index::Producers;
+use crate::net::predecessors::predecessors;
+use crate::net::{Marking, Net, Overflow, TransitionId};
+
+crate::define_id!(
+    /// A vertex of one [`Graph`].
+    VertexId,
+    "v"
+);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// What it rests on is not known, or not any more.
+    Open,
+    /// It rests on `needs`.
+    Expanded,
+    /// It can be covered.
+    Withdrawn,
+    /// A smaller one counts in its place.
+    ReplacedBy(VertexId),
+}
+
+#[derive(Clone, Debug)]
+struct Vertex {
+    marking: Marking,
+    state: State,
+    needs: Vec<VertexId>,
+    /// Those that rest on it, and some that did once.
+    needed_by: Vec<VertexId>,
+    /// Its number in `counting`.
+    at: Option<u32>,
+}
+
+/// How a piece of work ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A proof.
+    Proved,
+    /// This target is above nothing that could be uncoverable.
+    Coverable(usize),
+    /// Neither yet.
+    More,
+}
+
+/// Why a marking is coverable.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The last steps, in reverse order, each with what it has to cover.
+    pub steps: Vec<(TransitionId, Marking)>,
+    /// Why there is a limit that they can start from.
+    pub why: Why,
+    /// What is needed of it.
+    pub start: Marking,
+}
+
+/// The search for a proof.
+#[derive(Debug)]
+pub struct Graph<'n> {
+    net: &'n Net,
+    producers: Producers,
+    vertices: Vec<Vertex>,
+    by_marking: FxHashMap<Marking, VertexId>,
+    /// The vertices that count, by their markings.
+    counting: Vectors,
+    counting_vertices: Vec<VertexId>,
+    /// Vertices to expand next, the last first: those that rested on something withdrawn.
+    urgent: Vec<VertexId>,
+    /// Vertices to expand then, in the order in which they were found from the targets.
+    queue: std::collections::VecDeque<VertexId>,
+    /// Expansions until the next look at what the targets rest on.
+    turns_left: usize,
+    /// Limits that vertices have not been compared with.
+    fresh: Vec<Ideal>,
+    /// The targets: there may be many.
+    targets: Vectors,
+    /// A target that is known to be coverable.
+    covered: Option<usize>,
+    /// What is known to be coverable.
+    pub coverable: Coverable,
+    /// Transitions that were undone: the measure of work.
+    pub work: u64,
+}
+
+impl<'n> Graph<'n> {
+    /// The targets, and the initial markings.
+    #[must_use]
+    pub fn new(net: &'n Net) -> Self {
+        let mut targets = Vectors::new(net.places.len());
+        for target in &net.targets {
+            targets.insert(target.least.entries());
+        }
+        Self {
+            net,
+            producers: Producers::of(net),
+            vertices: Vec::new(),
+            by_marking: FxHashMap::default(),
+            counting: Vectors::new(net.places.len()),
+            counting_vertices: Vec::new(),
+            urgent: Vec::new(),
+            queue: std::collections::VecDeque::new(),
+            turns_left: 0,
+            fresh: vec![Ideal::initial(&net.initial)],
+            targets,
+            covered: None,
+            coverable: Coverable::new(net),
+            work: 0,
+        }
+    }
+
+    /// The vertices that count.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.counting.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counting.is_empty()
+    }
+
+    /// Learns what can be covered.
+    pub fn learn(&mut self, ideal: Ideal, why: Why) {
+        if self.coverable.insert(ideal.entries(), why) {
+            self.fresh.push(ideal);
+        }
+    }
+
+    /// Works until so much work is done, or the question is answered.
+    ///
+    /// # Errors
+    /// If there would be too many tokens.
+    pub fn advance(&mut self, work: u64, budget: &Budget) -> Result<Outcome, Overflow> {
+        let end = self.work.saturating_add(work);
+        while self.work < end && budget.exhausted().is_none() {
+            self.withdraw_coverable();
+            if let Some(target) = self.covered {
+                return Ok(Outcome::Coverable(target));
+            }
+            // What was found behind a vertex that is withdrawn by now need not be expanded, and must not
+            // be for ever.
+            if self.queue.is_empty() && self.urgent.is_empty() || self.turns_left == 0 {
+                self.find_open();
+            }
+            let Some(vertex) = self.urgent.pop().or_else(|| self.queue.pop_front()) else {
+                return Ok(Outcome::Proved);
+            };
+            self.turns_left -= 1;
+            if self.vertices[vertex.index()].state == State::Open {
+                self.expand(vertex, budget)?;
+            }
+            self.work += 1;
+        }
+        self.withdraw_coverable();
+        Ok(self.covered.map_or(Outcome::More, Outcome::Coverable))
+    }
+
+    /// The proof, once there is one: what the targets rest on.
+    #[must_use]
+    pub fn proof(&mut self) -> Vec<Marking> {
+        let mut found = self.reachable();
+        found.sort_unstable();
+        found.into_iter().map(|id| self.vertices[id.index()].marking.clone()).collect()
+    }
+
+    /// Vertices that the targets rest on, the nearest first.
+    fn reachable(&mut self) -> Vec<VertexId> {
+        let mut found: Vec<VertexId> = Vec::new();
+        let mut seen = vec![false; self.vertices.len()];
+        let targets: Vec<Marking> = self.net.targets.iter().map(|target| target.least.clone()).collect();
+        for target in &targets {
+            let id = self.vertex_below(target);
+            seen.resize(self.vertices.len(), false);
+            if !std::mem::replace(&mut seen[id.index()], true) {
+                found.push(id);
+            }
+        }
+        let mut next = 0;
+        while let Some(&id) = found.get(next) {
+            next += 1;
+            for i in 0..self.vertices[id.index()].needs.len() {
+                let needed = self.current(self.vertices[id.index()].needs[i]);
+                seen.resize(self.vertices.len(), false);
+                if self.vertices[needed.index()].state != State::Withdrawn
+                    && !std::mem::replace(&mut seen[needed.index()], true)
+                {
+                    found.push(needed);
+                }
+            }
+        }
+        found
+    }
+
+    fn find_open(&mut self) {
+        let found = self.reachable();
+        // Rare enough not to cost more than the expansions.
+        self.turns_left = found.len() / 4 + 32;
+        self.urgent.clear();
+        let is_open = |id: &VertexId| self.vertices[id.index()].state == State::Open;
+        self.queue = found.into_iter().filter(is_open).collect();
+    }
+
+    /// What counts in the place of a vertex.
+    fn current(&self, mut id: VertexId) -> VertexId {
+        while let State::ReplacedBy(smaller) = self.vertices[id.index()].state {
+            id = smaller;
+        }
+        id
+    }
+
+    /// A vertex that counts and is below the marking, which is not known to be coverable; a new one
+    /// if there is none.
+    fn vertex_below(&mut self, marking: &Marking) -> VertexId {
+        if let Some(at) = self.counting.below(marking.entries()).next() {
+            return self.counting_vertices[at as usize];
+        }
+        let marking = self.coverable.candidate(self.net, marking);
+        let id = self.by_marking.get(&marking).copied().unwrap_or_else(|| {
+            let id = VertexId::from_index(self.vertices.len());
+            self.by_marking.insert(marking.clone(), id);
+            self.vertices.push(Vertex {
+                marking: marking.clone(),
+                state: State::Open,
+                needs: Vec::new(),
+                needed_by: Vec::new(),
+                at: None,
+            });
+            id
+        });
+        self.vertices[id.index()].state = State::Open;
+        let above: Vec<u32> = self.counting.above(marking.entries()).collect();
+        for at in above {
+            self.counting.remove(at);
+            let replaced = self.counting_vertices[at as usize];
+            let vertex = &mut self.vertices[replaced.index()];
+            vertex.state = State::ReplacedBy(id);
+            vertex.at = None;
+            let needed_by = std::mem::take(&mut vertex.needed_by);
+            self.vertices[id.index()].needed_by.extend(needed_by);
+        }
+        let at = self.counting.insert(marking.entries());
+        self.counting_vertices.push(id);
+        self.vertices[id.index()].at = Some(at);
+        self.queue.push_back(id);
+        id
+    }
+
+    /// Finds out what a vertex rests on, or that it can be covered.
+    fn expand(&mut self, id: VertexId, budget: &Budget) -> Result<(), Overflow> {
+        let goal = self.vertices[id.index()].marking.clone();
+        let mut needs: BTreeSet<VertexId> = BTreeSet::new();
+        for transition in self.producers.of_places(goal.iter().map(|(place, _)| place)) {
+            self.work += 1;
+            let (counting, vertices) = (&self.counting, &self.counting_vertices);
+            let mut asked = 0_u64;
+            let found = predecessors(self.net.transition(transition), &goal, &mut |marking| {
+                asked += 1;
+                if marking.covers(&goal) || (asked.is_multiple_of(1024) && budget.exhausted().is_some()) {
+                    return false;
+                }
+                let known = counting.below(marking.entries()).next().map(|at| vertices[at as usize]);
+                needs.extend(known);
+                known.is_none()
+            })?;
+            self.work += asked / 64;
+            for from in found {
+                if let Some(known) = self.coverable.limit_above(&from) {
+                    let why = Why::Step { transition, from, known };
+                    self.learn(Ideal::below(&goal), why);
+                    return Ok(());
+                }
+                needs.insert(self.vertex_below(&from));
+            }
+            if self.vertices[id.index()].state != State::Open {
+                // A smaller one has taken its place on the way.
+                return Ok(());
+            }
+        }
+        if budget.exhausted().is_some() {
+            return Ok(());
+        }
+        for &needed in &needs {
+            let needed = self.current(needed);
+            self.vertices[needed.index()].needed_by.push(id);
+        }
+        let vertex = &mut self.vertices[id.index()];
+        vertex.needs = needs.into_iter().collect();
+        vertex.state = State::Expanded;
+        Ok(())
+    }
+
+    /// Withdraws the vertices below limits that are new.
+    fn withdraw_coverable(&mut self) {
+        for ideal in std::mem::take(&mut self.fresh) {
+            if self.covered.is_none() {
+                self.covered = self.targets.below(ideal.entries()).next().map(|target| target as usize);
+            }
+            let below: Vec<u32> = self.counting.below(ideal.entries()).collect();
+            for at in below {
+                self.counting.remove(at);
+                let id = self.counting_vertices[at as usize];
+                let vertex = &mut self.vertices[id.index()];
+                vertex.state = State::Withdrawn;
+                vertex.at = None;
+                vertex.needs = Vec::new();
+                for above in std::mem::take(&mut vertex.needed_by) {
+                    if self.vertices[above.index()].state == State::Expanded {
+                        self.vertices[above.index()].state = State::Open;
+                        self.urgent.push(above);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What leads to a coverable marking.
+    #[must_use]
+    pub fn steps_to(&self, goal: &Marking) -> Option<Explanation> {
+        let mut steps = Vec::new();
+        let mut goal = goal.clone();
+        let mut limit = self.coverable.limit_above(&goal)?;
+        while let Why::Step { transition, from, known } = self.coverable.why(limit) {
+            steps.push((*transition, goal));
+            goal = from.clone();
+            limit = *known;
+        }
+        Some(Explanation { steps, why: self.coverable.why(limit).clone(), start: goal })
+    }
+}

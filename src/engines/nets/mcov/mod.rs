@@ -1,0 +1,158 @@
+//! Minimal uncoverability proofs.
+//!
+//! Implements: A. Kaiser, D. Kroening, T. Wahl, "Efficient Coverability Analysis by Proof
+//! Minimization", CONCUR 2012, algorithm 3 with a coverability oracle.
+//!
+//! Theorem used: an upward-closed set that holds the targets and its own covering predecessors, and no
+//! marking below an initial one, holds nothing that can be reached. Any such set will do: a smaller
+//! marking stands for more, so the search tries to prove, instead of each marking that it has to, a
+//! minimal one below it that is not known to be coverable. If that turns out to be coverable, it is
+//! withdrawn and never tried again. The search ends: it is fair, a marking has finitely many below it,
+//! and among infinitely many uncoverable markings one would be above an earlier one.
+//!
+//! Evidence: [`NetCertificate::Basis`], which consists of minimal uncoverable markings as far as is
+//! known; [`NetCertificate::CoverabilitySet`] if the oracle is done first; or a run, backwards from a
+//! target and, where the oracle comes in, along its tree.
+//!
+//! Deviation: the paper keeps one tree of predecessors for each candidate, and on withdrawal moves
+//! subtrees between them. Here vertices know what they rest on, and [`graph`] expands again what rested
+//! on a withdrawn one; a vertex above a new one is replaced by it. The proof is what the targets rest on
+//! in the end, so candidates that are not needed any more do not take part. Of the printed algorithm, the
+//! order in definition 4 and the test against the initial states are the wrong way round.
+//!
+//! The oracle runs on a second thread. The two sides exchange what they know after a fixed amount of work
+//! on each, never by the clock, so a run can be repeated.
+
+pub mod coverable;
+pub mod graph;
+pub mod minimise;
+pub mod oracle;
+
+use super::karp_miller::run_to_target;
+use super::karp_miller::unwind::{Directed, replay, unwind};
+use super::sets::ideal::Ideal;
+use super::{NetEngine, explicit};
+use crate::budget::Budget;
+use crate::evidence::net::UncoverabilityBasis;
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
+use crate::net::{Net, Overflow};
+use crate::progress::Progress;
+use coverable::Why;
+use graph::{Explanation, Graph, Outcome};
+use oracle::Oracle;
+
+/// The engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mcov {
+    /// Works without the oracle.
+    pub alone: bool,
+}
+
+/// Work on each side before the first exchange, which comes before anything is tried; rounds grow up
+/// to the last number.
+const ROUND: std::ops::RangeInclusive<u64> = 500..=100_000;
+
+/// Rounds below this are not worth a thread.
+const WORTH_A_THREAD: u64 = 8_000;
+
+impl NetEngine for Mcov {
+    fn name(&self) -> &'static str {
+        "mcov"
+    }
+
+    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+        let mut graph = Graph::new(net);
+        let mut oracle = Oracle::new(net);
+        let mut round = *ROUND.start();
+        if !self.alone {
+            oracle.advance(round, budget);
+        }
+        loop {
+            for node in if self.alone { Vec::new() } else { oracle.news() } {
+                graph.learn(oracle.tree.node(node).ideal.clone(), Why::Forward(node));
+            }
+            if let Some(node) = oracle.target {
+                let run = run_to_target(&oracle.tree, node, budget);
+                return self.answer(net, run, budget, progress);
+            }
+            if oracle.is_done {
+                let limits = oracle.tree.active_ideals().map(Ideal::to_evidence).collect();
+                return NetVerdict::Safe(NetCertificate::CoverabilitySet(limits));
+            }
+            if let Some(reason) = budget.exhausted() {
+                return reason.into();
+            }
+            progress.say(&|| format!("{} to prove, {} limits coverable", graph.len(), graph.coverable.len()));
+            let outcome = if self.alone || round < WORTH_A_THREAD {
+                let outcome = graph.advance(round, budget);
+                if !self.alone {
+                    oracle.advance(round, budget);
+                }
+                outcome
+            } else {
+                std::thread::scope(|scope| {
+                    let forward = scope.spawn(|| oracle.advance(round, budget));
+                    let outcome = graph.advance(round, budget);
+                    // The oracle panics only where this thread would, too.
+                    forward.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    outcome
+                })
+            };
+            match outcome {
+                Ok(Outcome::More) => {}
+                Ok(Outcome::Proved) => {
+                    let basis =
+                        UncoverabilityBasis { elements: graph.proof(), ..UncoverabilityBasis::default() };
+                    return NetVerdict::Safe(NetCertificate::Basis(basis));
+                }
+                Ok(Outcome::Coverable(target)) => {
+                    let run = run_backwards(net, &graph, &oracle, target, budget);
+                    return self.answer(net, run, budget, progress);
+                }
+                Err(Overflow) => return Reason::TooManyTokens.into(),
+            }
+            round = (round + round / 2).min(*ROUND.end());
+        }
+    }
+}
+
+impl Mcov {
+    fn answer(
+        self,
+        net: &Net,
+        run: Result<FiringSequence, Reason>,
+        budget: &Budget,
+        progress: &dyn Progress,
+    ) -> NetVerdict {
+        match run {
+            Ok(run) => NetVerdict::Unsafe(run),
+            Err(Reason::ZeroTests) => explicit::search_despite_zero_tests(net, budget, progress),
+            // With transfers, a limit may be right and still too hard to unwind. Backwards, every step is
+            // at hand.
+            Err(Reason::TooManyTokens) if !self.alone => Self { alone: true }.run(net, budget, progress),
+            Err(reason) => reason.into(),
+        }
+    }
+}
+
+/// The run that the reasons of a coverable target spell out.
+fn run_backwards(
+    net: &Net,
+    graph: &Graph,
+    oracle: &Oracle,
+    target: usize,
+    budget: &Budget,
+) -> Result<FiringSequence, Reason> {
+    let explained = graph.steps_to(&net.targets[target].least);
+    let Explanation { steps: last_steps, why, start: goal } = explained.ok_or(Reason::ZeroTests)?;
+    let (start, mut steps) = match why {
+        Why::Forward(node) => unwind(&oracle.tree, node, &goal, budget)?,
+        Why::Initial | Why::Step { .. } => {
+            let start = net.initial.marking_that_covers(&goal).ok_or(Reason::TooManyTokens)?;
+            (start, Vec::new())
+        }
+    };
+    let rest = last_steps.iter().rev();
+    steps.extend(rest.map(|(transition, goal)| Directed::new(net, *transition, goal)));
+    replay(net, start, &steps)
+}

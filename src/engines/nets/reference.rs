@@ -1,0 +1,138 @@
+//! Backward search, as plain as possible: the oracle for everything faster.
+//!
+//! Implements: P. A. Abdulla, K. Čerāns, B. Jonsson, Y.-K. Tsay, "General Decidability Theorems for
+//! Infinite-State Systems", LICS 1996.
+//!
+//! Theorem used: the markings from which a target can be covered are upward closed; adding the minimal
+//! predecessors of what is known reaches them all after finitely many steps, because there is no
+//! infinite sequence of markings of which none covers an earlier one.
+//!
+//! Evidence: the minimal elements, [`NetCertificate::Basis`]; or a run, fired forwards from the
+//! initial marking that covers an element towards the element that it is a predecessor of, and so on.
+//!
+//! Deviation: zero tests are ignored on the way back. If the run that comes of it does not obey them,
+//! [`super::explicit`] looks for one that does, and the answer is unknown if that ends without one.
+
+use std::collections::VecDeque;
+
+use crate::budget::Budget;
+use crate::evidence::net::UncoverabilityBasis;
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
+use crate::net::fire::fire_towards;
+use crate::net::predecessors::predecessors;
+use crate::net::{Firing, Marking, Net, Overflow, TransitionId};
+use crate::progress::Progress;
+
+use super::{NetEngine, explicit};
+
+/// The engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reference;
+
+impl NetEngine for Reference {
+    fn name(&self) -> &'static str {
+        "reference"
+    }
+
+    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+        let mut search = Search { net, nodes: Vec::new(), minimal: Vec::new(), open: VecDeque::new() };
+        match search.run(budget, progress) {
+            Ok(verdict) => verdict,
+            Err(reason) => reason.into(),
+        }
+    }
+}
+
+/// An element that was minimal when it was found.
+struct Node {
+    marking: Marking,
+    /// What leads from here to another element; a target leads nowhere.
+    next: Option<(TransitionId, usize)>,
+}
+
+struct Search<'a> {
+    net: &'a Net,
+    nodes: Vec<Node>,
+    /// Those that are minimal now.
+    minimal: Vec<usize>,
+    /// Those whose predecessors are not known yet, the oldest first.
+    open: VecDeque<usize>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<NetVerdict, Reason> {
+        for target in &self.net.targets {
+            if let Some(verdict) = self.add(target.least.clone(), None, budget, progress)? {
+                return Ok(verdict);
+            }
+        }
+        while let Some(at) = self.open.pop_front() {
+            if !self.minimal.contains(&at) {
+                continue;
+            }
+            for id in self.net.transition_ids() {
+                if let Some(reason) = budget.exhausted() {
+                    return Err(reason);
+                }
+                progress.say(&|| format!("{} elements, {} to do", self.minimal.len(), self.open.len()));
+                let goal = &self.nodes[at].marking;
+                let mut fresh = |m: &Marking| budget.exhausted().is_none() && !self.is_known(m);
+                let found = predecessors(self.net.transition(id), goal, &mut fresh);
+                for marking in found? {
+                    if let Some(verdict) = self.add(marking, Some((id, at)), budget, progress)? {
+                        return Ok(verdict);
+                    }
+                }
+            }
+        }
+        let elements = self.minimal.iter().map(|&at| self.nodes[at].marking.clone()).collect();
+        let basis = UncoverabilityBasis { elements, ..UncoverabilityBasis::default() };
+        Ok(NetVerdict::Safe(NetCertificate::Basis(basis)))
+    }
+
+    /// Whether the marking covers a known element.
+    fn is_known(&self, marking: &Marking) -> bool {
+        self.minimal.iter().any(|&at| marking.covers(&self.nodes[at].marking))
+    }
+
+    /// Adds an element, and answers if an initial marking covers it.
+    fn add(
+        &mut self,
+        marking: Marking,
+        next: Option<(TransitionId, usize)>,
+        budget: &Budget,
+        progress: &dyn Progress,
+    ) -> Result<Option<NetVerdict>, Reason> {
+        if self.is_known(&marking) {
+            return Ok(None);
+        }
+        let nodes = &self.nodes;
+        self.minimal.retain(|&at| !nodes[at].marking.covers(&marking));
+        let at = self.nodes.len();
+        self.nodes.push(Node { marking, next });
+        self.minimal.push(at);
+        self.open.push_back(at);
+        let Some(initial) = self.net.initial.marking_that_covers(&self.nodes[at].marking) else {
+            return Ok(None);
+        };
+        match self.run_from(initial, at)? {
+            Some(run) => Ok(Some(NetVerdict::Unsafe(run))),
+            None => Ok(Some(explicit::search_despite_zero_tests(self.net, budget, progress))),
+        }
+    }
+
+    /// The run along the elements, unless a zero test forbids it.
+    fn run_from(&self, initial: Marking, mut at: usize) -> Result<Option<FiringSequence>, Overflow> {
+        let mut steps = Vec::new();
+        let mut now = initial.clone();
+        while let Some((transition, next)) = self.nodes[at].next {
+            let towards = &self.nodes[next].marking;
+            let Some((choices, after)) = fire_towards(self.net.transition(transition), &now, towards)? else {
+                return Ok(None);
+            };
+            steps.push(Firing { transition, choices });
+            (now, at) = (after, next);
+        }
+        Ok(self.net.target_met_by(&now).map(|_| FiringSequence { initial, steps }))
+    }
+}

@@ -1,0 +1,4 @@
+//! Sets of markings that engines work with: closed downwards, and closed upwards.
+
+pub mod ideal;
+pub mod vectors;

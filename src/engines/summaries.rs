@@ -1,0 +1,75 @@
+//! Path edges and summary edges as formulas, saturated.
+//!
+//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, figure 4.3, after
+//! G. Basler, D. Kroening, G. Weissenbacher, "SAT-Based Summarization for Boolean Programs", SPIN 2007.
+//!
+//! Theorem used: a state of a procedure is reachable iff a path edge from a reachable entry leads to it, where
+//! calls are stepped over by summary edges. The sets of edges are finite, so saturation ends.
+//!
+//! Evidence: [`Certificate::Relations`], or a shared call tree.
+//!
+//! Deviation: the printed algorithm is unsound twice. A call is always entered, always remembered, and gets
+//! every existing and every later summary; a summary applies wherever entry and call overlap. The
+//! forall-exists question is asked for subsumption only, against the union of the edges at a node. Edges are
+//! kept at cuts only (entries, loop heads, exits); between them, blocks merge all paths, which is what the
+//! priorities of algorithm 10.1 are for. The worklist takes callees before callers, so that a caller
+//! sees a summary when it is complete for the entries known by then. Edges are projected before they are kept:
+//! see [`super::formula::diagram`].
+
+use super::Engine;
+use super::formula::block::Blocks;
+use super::formula::export;
+use super::formula::reconstruct::{Reconstructed, reachable_violation};
+use super::formula::saturate::{Entries, Saturation};
+use super::formula::scope::Scopes;
+use crate::budget::Budget;
+use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::model::Task;
+use crate::model::control::Reach;
+use crate::progress::Progress;
+
+/// The engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Summaries {
+    /// Project relations onto the states they relate; without it, they keep the choices of all runs.
+    pub projects: bool,
+}
+
+impl Default for Summaries {
+    fn default() -> Self {
+        Self { projects: true }
+    }
+}
+
+impl Engine for Summaries {
+    fn name(&self) -> &'static str {
+        "summaries"
+    }
+
+    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+        if task.program.starts_threads {
+            return Reason::SequentialOnly { engine: self.name() }.into();
+        }
+        if !Reach::of(task).violation_is_in_reach() {
+            return Verdict::Safe(Certificate::NoViolationInReach);
+        }
+        let scopes = Scopes::of(task);
+        let blocks = Blocks::new(task, &scopes);
+        let mut saturation = Saturation::new(&blocks, budget, Entries::Reachable, self.projects);
+        let verdict = decide(task, &mut saturation, progress).unwrap_or_else(Verdict::from);
+        saturation.record(progress);
+        verdict
+    }
+}
+
+fn decide(task: &Task, saturation: &mut Saturation<'_>, progress: &dyn Progress) -> Result<Verdict, Reason> {
+    saturation.enter(task.program.start)?;
+    let Some((procedure, source)) = saturation.saturate(progress)? else {
+        let relations = export::relations(&saturation.tables, saturation.places());
+        return Ok(export::certificate(&saturation.tables, relations));
+    };
+    match reachable_violation(&mut saturation.tables, procedure, source)? {
+        Reconstructed::Trace(tree) => Ok(Verdict::Unsafe(Trace::Sequential(tree))),
+        Reconstructed::Guessed(_) => unreachable!("nothing is guessed here"),
+    }
+}

@@ -1,0 +1,99 @@
+//! From evidence about a reduced program to evidence about the original one.
+//!
+//! [`reduce`](crate::model::reduce) says why this is possible; here it is done. What comes out is checked
+//! against the original program by [`crate::certify`], which knows nothing of reductions.
+//!
+//! | module | what it lifts |
+//! |---|---|
+//! | `trace` | runs: the edges of the original program are executed in place of the reduced one's |
+//! | `relations` | inductive relations, and proofs by control flow alone |
+//! | `paths` | unrollings and k-inductive proofs: their nodes and edges get their old names |
+//! | `cycles` | makes sure that the cycles of the original program are cut |
+//!
+//! Not everything can be lifted from every reduction. [`Unliftable`] then says why, and the engine has to
+//! run on a task that keeps more: see [`crate::check`].
+
+mod cycles;
+mod paths;
+mod relations;
+mod trace;
+
+use std::fmt;
+
+use crate::budget::Budget;
+use crate::evidence::{Certificate, Trace, Verdict};
+use crate::model::reduce::{Keep, Restore};
+use crate::model::{Node, ProcId, Procedure};
+use crate::witnesses::{Incomplete, complete_witnesses};
+
+/// Why evidence about the reduced program says nothing about the original one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unliftable(pub &'static str);
+
+impl fmt::Display for Unliftable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for Unliftable {}
+
+impl Restore<'_> {
+    /// Turns a verdict about the reduced task into one about the original task. If the budget is used up
+    /// before that is done, the verdict is unknown.
+    ///
+    /// # Errors
+    /// If the evidence is of a kind that the reduction did not keep.
+    pub fn lift(&self, verdict: Verdict, budget: &Budget) -> Result<Verdict, Unliftable> {
+        if self.original.program.starts_threads {
+            // Nothing was reduced.
+            return Ok(verdict);
+        }
+        match verdict {
+            Verdict::Unknown(unknown) => Ok(Verdict::Unknown(unknown)),
+            Verdict::Unsafe(Trace::Sequential(tree)) => {
+                let lifted = trace::lift(self, &tree, budget);
+                Ok(lifted.map_or_else(Verdict::from, |tree| Verdict::Unsafe(Trace::Sequential(tree))))
+            }
+            Verdict::Unsafe(Trace::Interleaved(_)) => {
+                Err(Unliftable("an interleaving is no run of a sequential program"))
+            }
+            Verdict::Safe(Certificate::Relations(all)) => {
+                let (mut lifted, needs_witnesses) = relations::lift(self, all)?;
+                // Witnesses speak of the obligations of one program, so they are found anew.
+                if needs_witnesses && let Err(why) = complete_witnesses(self.original, &mut lifted, budget) {
+                    return match why {
+                        Incomplete::Exhausted(reason) => Ok(reason.into()),
+                        Incomplete::Failed(_) => Err(Unliftable("no witnesses were found for the relations")),
+                    };
+                }
+                Ok(Verdict::Safe(Certificate::Relations(lifted)))
+            }
+            Verdict::Safe(certificate) => self.certificate(certificate).map(Verdict::Safe),
+        }
+    }
+
+    fn certificate(&self, certificate: Certificate) -> Result<Certificate, Unliftable> {
+        match certificate {
+            Certificate::NoViolationInReach => relations::of_control(self),
+            Certificate::Unrolling(unrolling) => {
+                paths::unrolling(self, unrolling).map(Certificate::Unrolling)
+            }
+            Certificate::KInductive(proof) if self.keep == Keep::States => {
+                paths::k_inductive(self, &proof).map(Certificate::KInductive)
+            }
+            Certificate::KInductive(_) => {
+                Err(Unliftable("a k-inductive proof speaks of states that the reduction did not keep"))
+            }
+            _ => Err(Unliftable("this kind of certificate speaks of nodes that the reduction did not keep")),
+        }
+    }
+
+    /// The original procedure and node that evidence about a node speaks of.
+    fn original_node(&self, procedure: ProcId, node: Node) -> (ProcId, Node) {
+        let map = &self.map.procedures[procedure.index()];
+        // From the entry, control goes through other nodes before it comes to the edges.
+        let node = if node == Procedure::ENTRY { node } else { map.nodes[node.index()] };
+        (map.original, node)
+    }
+}

@@ -1,0 +1,150 @@
+//! Unrollings and k-inductive proofs: their nodes and edges get their old names.
+//!
+//! Both speak of runs through the original program, and the checker takes these from there. If the
+//! reduction kept all states, that is all there is to it.
+//!
+//! An unrolling says something about the original program even if only the verdict was kept, as long as it
+//! follows real runs only: from the start on, the facts that the reduction relied on hold. It must not
+//! demand that states differ, since that may be by variables that went; and it must not leave a call or a
+//! loop open that cannot violate the property, since then nothing is known behind it. (One that might
+//! violate it is no harm: the proof shows that no run comes there.)
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Unliftable;
+use super::cycles::cut_cycles;
+use crate::evidence::{BlockCopy, KInductive, Site, Unrolling};
+use crate::model::reduce::{Keep, Restore};
+use crate::model::{Action, EdgeId, Node, ProcId, Procedure};
+
+/// Lifts a k-inductive proof from a reduction that kept the states.
+pub(super) fn k_inductive(restore: &Restore<'_>, proof: &KInductive) -> Result<KInductive, Unliftable> {
+    Ok(KInductive { cuts: lift_cuts(restore, &proof.cuts)?, k: proof.k })
+}
+
+/// Lifts an unrolling.
+pub(super) fn unrolling(restore: &Restore<'_>, unrolling: Unrolling) -> Result<Unrolling, Unliftable> {
+    let Unrolling { cuts, copies, different } = unrolling;
+    let program = &restore.original.program;
+    let mut reduced_ids = vec![None; program.procedures.len()];
+    for (i, map) in restore.map.procedures.iter().enumerate() {
+        reduced_ids[map.original.index()] = Some(ProcId::from_index(i));
+    }
+    let is_cut = cuts.iter().map(|&(id, node)| (restore.original_node(id, node), node)).collect();
+    let cuts = lift_cuts(restore, &cuts)?;
+    // The reduced procedure and the original node of every copy.
+    let start = reduced_ids[program.start.index()].ok_or(STRANGE)?;
+    let mut begins = vec![(start, Procedure::ENTRY)];
+    let mut lifted = Vec::with_capacity(copies.len());
+    for BlockCopy { parent, site } in copies {
+        let &(reduced, _) = begins.get(parent as usize).ok_or(STRANGE)?;
+        let map = &restore.map.procedures[reduced.index()];
+        let (begin, site) = match site {
+            Site::Call(edge) => {
+                let &edge = map.edges.get(edge.index()).and_then(|ways| ways.first()).ok_or(STRANGE)?;
+                let Action::Call(call) = &program.procedure(map.original).edge(edge).action else {
+                    return Err(STRANGE);
+                };
+                let callee = reduced_ids[call.callee.index()].ok_or(STRANGE)?;
+                ((callee, Procedure::ENTRY), Site::Call(edge))
+            }
+            Site::Loop(node) => {
+                map.nodes.get(node.index()).ok_or(STRANGE)?;
+                let (_, node) = restore.original_node(reduced, node);
+                ((reduced, node), Site::Loop(node))
+            }
+        };
+        begins.push(begin);
+        lifted.push(BlockCopy { parent, site });
+    }
+    if restore.keep == Keep::Verdict {
+        if !different.is_empty() {
+            return Err(Unliftable("states that differ in the reduced program are demanded"));
+        }
+        Sites { restore, reduced_ids: &reduced_ids, is_cut, of_block: FxHashMap::default() }
+            .are_all_followed(&begins, &lifted)?;
+    }
+    Ok(Unrolling { cuts, copies: lifted, different })
+}
+
+const STRANGE: Unliftable = Unliftable("the certificate does not fit the reduced program");
+
+/// The original cuts, and cuts of cycles that control cannot go through.
+fn lift_cuts(restore: &Restore<'_>, cuts: &[(ProcId, Node)]) -> Result<Vec<(ProcId, Node)>, Unliftable> {
+    let program = &restore.original.program;
+    let mut is_cut: Vec<Vec<bool>> =
+        program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
+    let mut lifted = Vec::with_capacity(cuts.len());
+    for &(procedure, node) in cuts {
+        let map = restore.map.procedures.get(procedure.index()).ok_or(STRANGE)?;
+        map.nodes.get(node.index()).ok_or(STRANGE)?;
+        let (procedure, node) = restore.original_node(procedure, node);
+        is_cut[procedure.index()][node.index()] = true;
+        lifted.push((procedure, node));
+    }
+    for (id, procedure) in program.procedure_ids().zip(&program.procedures) {
+        let is_reachable = |node| restore.constants.is_reachable(id, node);
+        let added = cut_cycles(procedure, &mut is_cut[id.index()], is_reachable)?;
+        lifted.extend(added.into_iter().map(|node| (id, node)));
+    }
+    lifted.sort_unstable();
+    lifted.dedup();
+    Ok(lifted)
+}
+
+/// The ways out of the blocks of the original program that must not be left open.
+struct Sites<'a> {
+    restore: &'a Restore<'a>,
+    reduced_ids: &'a [Option<ProcId>],
+    /// Original cuts with the nodes that they are in the reduced program.
+    is_cut: FxHashMap<(ProcId, Node), Node>,
+    of_block: FxHashMap<(ProcId, Node), Vec<Site>>,
+}
+
+impl Sites<'_> {
+    fn are_all_followed(mut self, begins: &[(ProcId, Node)], copies: &[BlockCopy]) -> Result<(), Unliftable> {
+        let followed: FxHashSet<BlockCopy> = copies.iter().copied().collect();
+        for (parent, &(reduced, node)) in (0..).zip(begins) {
+            let is_followed = |&site: &Site| followed.contains(&BlockCopy { parent, site });
+            if !self.harmless(reduced, node).iter().all(is_followed) {
+                return Err(Unliftable("a call or loop is left open that the reduction relies on"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The calls and loops of a block that cannot violate the property.
+    fn harmless(&mut self, reduced: ProcId, begin: Node) -> &[Site] {
+        let Self { restore, reduced_ids, is_cut, of_block } = self;
+        let id = restore.map.procedures[reduced.index()].original;
+        of_block.entry((id, begin)).or_insert_with(|| {
+            let procedure = restore.original.program.procedure(id);
+            let may_violate = |id: ProcId, node: Node| restore.may_violate[id.index()][node.index()];
+            let calls: FxHashSet<EdgeId> =
+                restore.map.procedures[reduced.index()].edges.iter().flatten().copied().collect();
+            let mut sites = Vec::new();
+            let mut seen = FxHashSet::default();
+            let mut open = vec![begin];
+            while let Some(node) = open.pop() {
+                for (edge_id, edge) in procedure.edges_from(node) {
+                    if let Action::Call(call) = &edge.action {
+                        // Calls that are gone cannot satisfy the callee's `enforce`; open ones need not.
+                        let callee = reduced_ids[call.callee.index()].filter(|_| calls.contains(&edge_id));
+                        if !callee.is_some_and(|callee| may_violate(callee, Procedure::ENTRY)) {
+                            sites.push(Site::Call(edge_id));
+                        }
+                    }
+                    if !restore.constants.is_reachable(id, edge.to) || !seen.insert(edge.to) {
+                        continue;
+                    }
+                    match is_cut.get(&(id, edge.to)) {
+                        Some(&node) if may_violate(reduced, node) => {}
+                        Some(_) => sites.push(Site::Loop(edge.to)),
+                        None => open.push(edge.to),
+                    }
+                }
+            }
+            sites
+        })
+    }
+}

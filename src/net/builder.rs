@@ -1,0 +1,126 @@
+//! Nets, piece by piece.
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Claim, Flow, Initial, Marking, Move, Net, Place, PlaceId, PlaceKind, Range, Target, Transition,
+    TransitionId,
+};
+
+/// Makes a [`Net`]. Places come into being when they are first mentioned.
+#[derive(Clone, Debug, Default)]
+pub struct Builder {
+    net: Net,
+    initial: Vec<(PlaceId, Range)>,
+    by_name: FxHashMap<String, PlaceId>,
+    by_kind: FxHashMap<PlaceKind, PlaceId>,
+}
+
+impl Builder {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The counter with this name.
+    pub fn counter(&mut self, name: &str) -> PlaceId {
+        if let Some(&place) = self.by_name.get(name) {
+            return place;
+        }
+        let place = self.push(Place { name: name.to_owned(), kind: PlaceKind::Counter });
+        self.by_name.insert(name.to_owned(), place);
+        place
+    }
+
+    /// The counter with this name, if there is one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<PlaceId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// A shared state of a thread transition system.
+    pub fn shared(&mut self, state: u32) -> PlaceId {
+        self.state(PlaceKind::Shared(state), || format!("shared{state}"))
+    }
+
+    /// A local state of a thread transition system.
+    pub fn local(&mut self, state: u32) -> PlaceId {
+        self.state(PlaceKind::Local(state), || format!("local{state}"))
+    }
+
+    fn state(&mut self, kind: PlaceKind, name: impl FnOnce() -> String) -> PlaceId {
+        if let Some(&place) = self.by_kind.get(&kind) {
+            return place;
+        }
+        let place = self.push(Place { name: name(), kind });
+        self.by_kind.insert(kind, place);
+        place
+    }
+
+    fn push(&mut self, place: Place) -> PlaceId {
+        let id = PlaceId::from_index(self.net.places.len());
+        self.net.places.push(place);
+        id
+    }
+
+    /// Adds a transition. Moves are put in order and simplified: [`Flow::Each`] with one place is
+    /// a transfer, tokens that stay need no move.
+    ///
+    /// # Panics
+    /// If a place moves twice, or to one of no places: a bug of the caller.
+    pub fn transition(&mut self, mut transition: Transition) -> TransitionId {
+        for Move { flow, .. } in &mut transition.moves {
+            match flow {
+                Flow::All(places) => places.sort_unstable(),
+                Flow::Each(places) => {
+                    places.sort_unstable();
+                    places.dedup();
+                    assert!(!places.is_empty(), "tokens that move go somewhere");
+                    if let [only] = places[..] {
+                        *flow = Flow::All(vec![only]);
+                    }
+                }
+            }
+        }
+        transition.moves.retain(|m| m.flow != Flow::All(vec![m.from]));
+        transition.moves.sort_unstable_by_key(|m| m.from);
+        let unique = transition.moves.windows(2).all(|pair| pair[0].from != pair[1].from);
+        assert!(unique, "a place has one flow");
+        transition.upper.sort_unstable();
+        // The smallest bound comes first and stays.
+        transition.upper.dedup_by_key(|&mut (place, _)| place);
+        let id = TransitionId::from_index(self.net.transitions.len());
+        self.net.transitions.push(transition);
+        id
+    }
+
+    /// Says how many tokens a place may hold at the start; without this, none.
+    pub fn initial(&mut self, place: PlaceId, range: Range) {
+        self.initial.push((place, range));
+    }
+
+    /// Adds a target.
+    pub fn target(&mut self, mut target: Target) {
+        target.upper.sort_unstable();
+        target.upper.dedup_by_key(|&mut (place, _)| place);
+        self.net.targets.push(target);
+    }
+
+    /// Adds a target without zero tests.
+    pub fn cover(&mut self, least: Marking) {
+        self.target(Target { least, ..Target::default() });
+    }
+
+    /// Adds what the source says about an invariant.
+    pub fn claim(&mut self, claim: Claim) {
+        self.net.claims.push(claim);
+    }
+
+    /// The net.
+    #[must_use]
+    pub fn finish(mut self) -> Net {
+        self.net.initial = Initial::new(self.initial);
+        self.net
+    }
+}

@@ -1,0 +1,325 @@
+//! What transitions do: the semantics of [`super`] as an interpreter.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+
+use super::{Flow, Marking, Overflow, PlaceId, Transition, TransitionId};
+
+/// Where the tokens of one place with [`Flow::Each`] went.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Choice {
+    /// Whose tokens.
+    pub from: PlaceId,
+    /// How many of them went where; together, all that were left.
+    pub to: Marking,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Firing {
+    /// What fires.
+    pub transition: TransitionId,
+    /// For every marked place with [`Flow::Each`], in order, where its tokens go.
+    pub choices: Vec<Choice>,
+}
+
+/// Why a transition does not fire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FireError {
+    /// Tokens are missing, or a zero test fails.
+    NotEnabled,
+    /// The choices are not those that have to be made.
+    WrongChoices,
+    /// There would be too many tokens.
+    Overflow,
+}
+
+impl From<Overflow> for FireError {
+    fn from(_: Overflow) -> Self {
+        Self::Overflow
+    }
+}
+
+impl fmt::Display for FireError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotEnabled => f.write_str("the transition is not enabled"),
+            Self::WrongChoices => f.write_str("tokens go where they cannot"),
+            Self::Overflow => Overflow.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for FireError {}
+
+/// Whether the transition can fire, zero tests included.
+#[must_use]
+pub fn is_enabled(transition: &Transition, marking: &Marking) -> bool {
+    marking.covers(&transition.take) && transition.upper.iter().all(|&(place, n)| marking.get(place) <= n)
+}
+
+/// Fires a transition, zero tests included.
+///
+/// # Errors
+/// If it cannot fire, or not like this.
+pub fn fire(transition: &Transition, marking: &Marking, choices: &[Choice]) -> Result<Marking, FireError> {
+    if !is_enabled(transition, marking) {
+        return Err(FireError::NotEnabled);
+    }
+    let left = marking.minus(&transition.take);
+    let mut after = certain(transition, &left)?;
+    let mut choices = choices.iter();
+    for (place, n, places) in uncertain(transition, &left) {
+        let choice = choices.next().filter(|choice| choice.from == place).ok_or(FireError::WrongChoices)?;
+        let allowed = choice.to.iter().all(|(to, _)| places.contains(&to));
+        if !allowed || choice.to.total() != u128::from(n) {
+            return Err(FireError::WrongChoices);
+        }
+        after = after.plus(&choice.to)?;
+    }
+    if choices.next().is_some() {
+        return Err(FireError::WrongChoices);
+    }
+    Ok(after)
+}
+
+/// What does not depend on choices: tokens that stay, transfers and copies, and what is given.
+fn certain(transition: &Transition, left: &Marking) -> Result<Marking, Overflow> {
+    if transition.moves.is_empty() {
+        return left.plus(&transition.give);
+    }
+    let mut entries: Vec<(PlaceId, u64)> = transition.give.entries().to_vec();
+    for (place, n) in left.iter() {
+        match transition.flow(place) {
+            None => entries.push((place, n)),
+            Some(Flow::All(places)) => entries.extend(places.iter().map(|&to| (to, n))),
+            Some(Flow::Each(_)) => {}
+        }
+    }
+    Marking::sum_of(entries)
+}
+
+/// The marked places whose tokens choose where to go, with the places they choose from.
+fn uncertain<'a>(
+    transition: &'a Transition,
+    left: &'a Marking,
+) -> impl Iterator<Item = (PlaceId, u64, &'a [PlaceId])> {
+    left.iter().filter_map(|(place, n)| match transition.flow(place) {
+        Some(Flow::Each(places)) => Some((place, n, &places[..])),
+        _ => None,
+    })
+}
+
+/// All markings that firing the transition once can lead to, zero tests included, each with the
+/// choices that lead there. There may be very many of them: this is for small systems.
+///
+/// # Errors
+/// If there would be too many tokens.
+pub fn successors(
+    transition: &Transition,
+    marking: &Marking,
+) -> Result<Vec<(Vec<Choice>, Marking)>, Overflow> {
+    if !is_enabled(transition, marking) {
+        return Ok(Vec::new());
+    }
+    let left = marking.minus(&transition.take);
+    let mut partial = vec![(Vec::new(), certain(transition, &left)?)];
+    for (from, n, places) in uncertain(transition, &left) {
+        let mut extended: BTreeMap<Marking, Vec<Choice>> = BTreeMap::new();
+        for to in distributions(n, places) {
+            for (choices, sum) in &partial {
+                let all = || choices.iter().cloned().chain([Choice { from, to: to.clone() }]).collect();
+                extended.entry(sum.plus(&to)?).or_insert_with(all);
+            }
+        }
+        partial = extended.into_iter().map(|(sum, choices)| (choices, sum)).collect();
+    }
+    Ok(partial)
+}
+
+/// All ways to put `n` tokens on the places, at least one of which there is.
+fn distributions(n: u64, places: &[PlaceId]) -> Vec<Marking> {
+    let mut partial = vec![(Marking::new(), n)];
+    let (last, others) = places.split_last().expect("tokens that move go somewhere");
+    for &place in others {
+        let put = |(marking, left): &(Marking, u64), here: u64| {
+            let mut more = marking.clone();
+            more.set(place, here);
+            (more, left - here)
+        };
+        partial = partial.iter().flat_map(|p| (0..=p.1).map(move |here| put(p, here))).collect();
+    }
+    for (marking, left) in &mut partial {
+        marking.set(*last, *left);
+    }
+    partial.into_iter().map(|(marking, _)| marking).collect()
+}
+
+/// Fires a transition such that the result covers `goal`, if that is possible, zero tests
+/// included. Tokens that are not needed go to the first place of their list.
+///
+/// # Errors
+/// If there would be too many tokens.
+pub fn fire_towards(
+    transition: &Transition,
+    marking: &Marking,
+    goal: &Marking,
+) -> Result<Option<(Vec<Choice>, Marking)>, Overflow> {
+    if !is_enabled(transition, marking) {
+        return Ok(None);
+    }
+    let left = marking.minus(&transition.take);
+    let certain = certain(transition, &left)?;
+    let demand = goal.minus(&certain);
+    let choosers: Vec<(PlaceId, u64, &[PlaceId])> = uncertain(transition, &left).collect();
+    let Some(sent) = transport(&choosers, &demand) else { return Ok(None) };
+    let mut after = certain;
+    let mut choices = Vec::with_capacity(choosers.len());
+    for (&(from, n, places), mut to) in choosers.iter().zip(sent) {
+        let used = u64::try_from(to.total()).map_err(|_| Overflow)?;
+        to.add(places[0], n - used)?;
+        after = after.plus(&to)?;
+        choices.push(Choice { from, to });
+    }
+    Ok(Some((choices, after)))
+}
+
+/// Sends tokens of the choosers so that every demand is met, if that is possible: a flow in a
+/// bipartite graph, by augmenting paths.
+fn transport(choosers: &[(PlaceId, u64, &[PlaceId])], demand: &Marking) -> Option<Vec<Marking>> {
+    let mut sent = vec![Marking::new(); choosers.len()];
+    let mut free: Vec<u64> = choosers.iter().map(|&(_, n, _)| n).collect();
+    for (place, wanted) in demand.iter() {
+        let mut missing = wanted;
+        while missing > 0 {
+            // Breadth first from the place that lacks tokens, back to a chooser that has some left:
+            // each chooser on the way redirects tokens from the next place to the one before.
+            let mut reached: BTreeSet<PlaceId> = BTreeSet::from([place]);
+            let mut via: Vec<Option<(PlaceId, Option<usize>)>> = vec![None; choosers.len()];
+            let mut queue = VecDeque::from([(place, None)]);
+            let mut found = None;
+            'search: while let Some((at, before)) = queue.pop_front() {
+                for (i, &(_, _, places)) in choosers.iter().enumerate() {
+                    if via[i].is_some() || !places.contains(&at) {
+                        continue;
+                    }
+                    via[i] = Some((at, before));
+                    if free[i] > 0 {
+                        found = Some(i);
+                        break 'search;
+                    }
+                    for (other, _) in sent[i].iter() {
+                        if reached.insert(other) {
+                            queue.push_back((other, Some(i)));
+                        }
+                    }
+                }
+            }
+            let last = found?;
+            let mut path = vec![last];
+            let mut amount = missing.min(free[last]);
+            let mut step = via[last];
+            while let Some((at, Some(i))) = step {
+                amount = amount.min(sent[i].get(at));
+                path.push(i);
+                step = via[i];
+            }
+            free[last] -= amount;
+            let mut give_up: Option<PlaceId> = None;
+            for &i in &path {
+                let (at, _) = via[i]?;
+                if let Some(other) = give_up {
+                    let rest = sent[i].get(other) - amount;
+                    sent[i].set(other, rest);
+                }
+                let more = sent[i].get(at) + amount;
+                sent[i].set(at, more);
+                give_up = Some(at);
+            }
+            missing -= amount;
+        }
+    }
+    Some(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Move;
+    use super::*;
+
+    fn p(i: usize) -> PlaceId {
+        PlaceId::from_index(i)
+    }
+
+    fn marking(entries: &[(usize, u64)]) -> Marking {
+        Marking::sum_of(entries.iter().map(|&(i, n)| (p(i), n))).expect("small")
+    }
+
+    #[test]
+    fn the_taken_tokens_do_not_move_with_the_others() {
+        // think >= 1 -> use' = use + 1, wait' = wait + think - 1, think' = 0
+        let transition = Transition {
+            take: marking(&[(0, 1)]),
+            give: marking(&[(1, 1)]),
+            moves: vec![Move { from: p(0), flow: Flow::All(vec![p(2)]) }],
+            ..Transition::default()
+        };
+        assert_eq!(fire(&transition, &marking(&[(0, 5)]), &[]), Ok(marking(&[(1, 1), (2, 4)])));
+        assert_eq!(fire(&transition, &marking(&[(1, 5)]), &[]), Err(FireError::NotEnabled));
+    }
+
+    #[test]
+    fn resets_copies_and_zero_tests() {
+        let transition = Transition {
+            moves: vec![
+                Move { from: p(0), flow: Flow::All(vec![]) },
+                Move { from: p(1), flow: Flow::All(vec![p(1), p(2), p(2)]) },
+            ],
+            upper: vec![(p(3), 0)],
+            ..Transition::default()
+        };
+        assert_eq!(fire(&transition, &marking(&[(0, 9), (1, 2)]), &[]), Ok(marking(&[(1, 2), (2, 4)])));
+        assert_eq!(fire(&transition, &marking(&[(3, 1)]), &[]), Err(FireError::NotEnabled));
+        assert_eq!(fire(&transition, &marking(&[(1, u64::MAX)]), &[]), Err(FireError::Overflow));
+    }
+
+    #[test]
+    fn every_token_of_a_set_valued_move_chooses_for_itself() {
+        let transition = Transition {
+            moves: vec![
+                Move { from: p(0), flow: Flow::Each(vec![p(0), p(1)]) },
+                Move { from: p(2), flow: Flow::Each(vec![p(1), p(3)]) },
+            ],
+            ..Transition::default()
+        };
+        let before = marking(&[(0, 2), (2, 1)]);
+        let all = successors(&transition, &before).expect("small");
+        assert_eq!(all.len(), 6);
+        for (choices, after) in &all {
+            assert_eq!(fire(&transition, &before, choices).as_ref(), Ok(after));
+            let (choices, reached) =
+                fire_towards(&transition, &before, after).expect("small").expect("possible");
+            assert_eq!(reached, *after);
+            assert_eq!(fire(&transition, &before, &choices).as_ref(), Ok(after));
+        }
+        assert_eq!(fire_towards(&transition, &before, &marking(&[(0, 2), (1, 2)])), Ok(None));
+        assert_eq!(fire(&transition, &before, &[]), Err(FireError::WrongChoices));
+        let to = marking(&[(1, 3)]);
+        assert_eq!(fire(&transition, &before, &[Choice { from: p(0), to }]), Err(FireError::WrongChoices));
+    }
+
+    #[test]
+    fn tokens_already_sent_are_redirected_when_others_need_them() {
+        let transition = Transition {
+            moves: vec![
+                Move { from: p(0), flow: Flow::Each(vec![p(2), p(3)]) },
+                Move { from: p(1), flow: Flow::Each(vec![p(2), p(4)]) },
+            ],
+            ..Transition::default()
+        };
+        let before = marking(&[(0, 3), (1, 3)]);
+        let goal = marking(&[(2, 3), (3, 3)]);
+        let (_, after) = fire_towards(&transition, &before, &goal).expect("small").expect("possible");
+        assert_eq!(after, goal);
+    }
+}

@@ -1,0 +1,186 @@
+//! Text to tokens, for all formats of nets.
+//!
+//! Invariant (complete): every byte of the text belongs to white space, a comment, or a token. What
+//! is none of these becomes a [`TokenKind::Unknown`] token, and its error is reported here and
+//! nowhere else.
+
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+use crate::syntax::{Findings, spelled_out};
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// A name or a reserved word.
+    Word,
+    /// A number that fits 64 bits.
+    Number(u64),
+    /// A sign of the language.
+    Sign(&'static str),
+    /// Not part of the language; the error is already reported.
+    Unknown,
+    /// The end of the text.
+    End,
+}
+
+/// One token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Where it stands.
+    pub span: Span,
+    /// No other token stands before it on its line.
+    pub first_on_line: bool,
+}
+
+/// The signs of all formats, longer ones before their beginnings.
+const SIGNS: [&str; 15] = ["->", "~>", "+>", ">=", ",", ";", "=", "'", "+", "-", "[", "]", "|", "/", ">"];
+
+/// All tokens of a text, the last of which is [`TokenKind::End`].
+pub(super) fn tokens(text: &str, findings: &mut Findings) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let bytes = text.as_bytes();
+    let mut first_on_line = true;
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        let run = |accept: fn(&u8) -> bool| start + bytes[start..].iter().take_while(|&b| accept(b)).count();
+        let kind = match bytes[at] {
+            b'\n' => {
+                first_on_line = true;
+                at += 1;
+                continue;
+            }
+            // The end mark of DOS counts as white space.
+            b' ' | b'\t' | b'\r' | 0x0b | 0x0c | 0x1a => {
+                at += 1;
+                continue;
+            }
+            b'#' => {
+                at = run(|&b| b != b'\n');
+                continue;
+            }
+            b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
+                at = run(|b| b.is_ascii_alphanumeric() || *b == b'_');
+                TokenKind::Word
+            }
+            b'0'..=b'9' => {
+                at = run(|b| b.is_ascii_alphanumeric() || *b == b'_');
+                number(&text[start..at], Span::new(start, at), findings)
+            }
+            _ => {
+                if let Some(sign) = SIGNS.into_iter().find(|sign| text[start..].starts_with(sign)) {
+                    at += sign.len();
+                    TokenKind::Sign(sign)
+                } else {
+                    let strange = strange(&text[start..]);
+                    at += strange.len();
+                    let noun = if strange.chars().nth(1).is_some() { "characters" } else { "character" };
+                    let message = format!("unknown {noun} {}", spelled_out(strange));
+                    findings.push(Diagnostic::error(Span::new(start, at), message));
+                    TokenKind::Unknown
+                }
+            }
+        };
+        tokens.push(Token { kind, span: Span::new(start, at), first_on_line });
+        first_on_line = false;
+    }
+    let end = text.trim_end().len();
+    tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), first_on_line: true });
+    tokens
+}
+
+/// The first character, and those after it that begin nothing that is part of a format.
+fn strange(text: &str) -> &str {
+    let ours = |c: char| {
+        c.is_ascii_alphanumeric()
+            || c.is_ascii_whitespace()
+            || "#_".contains(c)
+            || SIGNS.iter().any(|sign| sign.starts_with(c))
+    };
+    let end = text.char_indices().skip(1).find(|&(_, c)| ours(c)).map_or(text.len(), |(at, _)| at);
+    &text[..end]
+}
+
+fn number(word: &str, span: Span, findings: &mut Findings) -> TokenKind {
+    if !word.bytes().all(|b| b.is_ascii_digit()) {
+        let error = Diagnostic::error(span, format!("`{word}` is neither a name nor a number"));
+        findings.push(error.help("a name begins with a letter or `_`"));
+        return TokenKind::Unknown;
+    }
+    word.parse().map_or_else(
+        |_| {
+            findings.push(Diagnostic::error(span, format!("`{word}` does not fit 64 bits")));
+            TokenKind::Unknown
+        },
+        TokenKind::Number,
+    )
+}
+
+/// Tokens with a position, and the findings about them.
+pub(super) struct Cursor<'a> {
+    text: &'a str,
+    tokens: Vec<Token>,
+    at: usize,
+    /// What was found so far.
+    pub findings: Findings,
+}
+
+impl<'a> Cursor<'a> {
+    /// At the first token.
+    pub fn new(text: &'a str) -> Self {
+        let mut findings = Findings::default();
+        let tokens = tokens(text, &mut findings);
+        Self { text, tokens, at: 0, findings }
+    }
+
+    /// The next token.
+    pub fn peek(&self) -> Token {
+        self.tokens[self.at]
+    }
+
+    /// Where the last token ended.
+    pub fn end_of_last(&self) -> u32 {
+        self.at.checked_sub(1).map_or(0, |at| self.tokens[at].span.end)
+    }
+
+    /// Goes on, except at the end.
+    pub fn next(&mut self) -> Token {
+        let token = self.peek();
+        if token.kind != TokenKind::End {
+            self.at += 1;
+        }
+        token
+    }
+
+    /// The text of a token.
+    pub fn word(&self, token: Token) -> &'a str {
+        &self.text[token.span.start as usize..token.span.end as usize]
+    }
+
+    /// Whether the next token is this sign.
+    pub fn is_at(&self, sign: &str) -> bool {
+        self.peek().kind == TokenKind::Sign(SIGNS.into_iter().find(|s| *s == sign).unwrap_or_default())
+    }
+
+    /// Takes this sign if it comes next.
+    pub fn accept(&mut self, sign: &str) -> bool {
+        let here = self.is_at(sign);
+        if here {
+            self.next();
+        }
+        here
+    }
+
+    /// Reports what should have come next, unless the lexer has already complained about it.
+    pub fn expected(&mut self, what: &str) {
+        let token = self.peek();
+        let found = match token.kind {
+            TokenKind::Unknown => return,
+            TokenKind::End => "the end of the file".to_owned(),
+            _ => format!("`{}`", self.word(token)),
+        };
+        self.findings.push(Diagnostic::error(token.span, format!("expected {what}, found {found}")));
+    }
+}

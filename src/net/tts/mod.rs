@@ -1,0 +1,166 @@
+//! Thread transition systems as BFC writes them, `.tts`, with targets in `.prop`.
+//!
+//! ```text
+//! file ::= S L line*                       shared states 0..S-1, local states 0..L-1
+//! line ::= s l "->" s' l' (l1 "~>" l2)*    one thread moves from (s,l) to (s',l'); all others in l1 go
+//!                                          to one of the l2's listed for l1
+//!        | s l "~>" s' l'                  shared s to s', every thread in l goes to l'
+//!        | s l "+>" s' l'                  the thread in l stays, a new one appears in l', shared
+//!                                          becomes s'
+//! ```
+//!
+//! [`parse`] reads a system, [`state`] reads initial states and targets, [`System::net`] makes a net
+//! of them, [`System::of`] goes the other way, [`print()`] writes.
+
+mod from_net;
+mod parser;
+mod print;
+pub mod state;
+
+use std::collections::BTreeSet;
+
+use crate::net::{Builder, Flow, Marking, Move, Net, PlaceId, Range, Target, Transition};
+use crate::source::Span;
+
+pub use from_net::NotATts;
+pub use parser::parse;
+pub use print::print;
+pub use state::{InitialState, TargetState};
+
+/// What a line does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Arrow {
+    /// `->`: one thread moves.
+    Step,
+    /// `~>`: all threads in a local state move.
+    Broadcast,
+    /// `+>`: a thread starts another one.
+    Spawn,
+}
+
+impl Arrow {
+    /// As it is written.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Step => "->",
+            Self::Broadcast => "~>",
+            Self::Spawn => "+>",
+        }
+    }
+}
+
+/// A shared state and a local state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadState {
+    /// Shared by all.
+    pub shared: u32,
+    /// Of one thread.
+    pub local: u32,
+}
+
+/// A line.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rule {
+    /// What it does.
+    pub arrow: Arrow,
+    /// From where.
+    pub from: ThreadState,
+    /// To where.
+    pub to: ThreadState,
+    /// For each local state of other threads that is listed, in order, where they go.
+    pub passive: Vec<(u32, BTreeSet<u32>)>,
+    /// The line in the source.
+    pub span: Span,
+}
+
+impl Rule {
+    /// Whether it changes nothing.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        let stay = |(from, to): &(u32, BTreeSet<u32>)| to.iter().eq([from]);
+        self.arrow != Arrow::Spawn && self.from == self.to && self.passive.iter().all(stay)
+    }
+}
+
+/// A thread transition system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct System {
+    /// Shared states are the numbers below this.
+    pub shared_states: u32,
+    /// Local states are the numbers below this.
+    pub local_states: u32,
+    /// What can happen, in the order of the source.
+    pub rules: Vec<Rule>,
+}
+
+impl System {
+    /// Whether there is such a shared state.
+    #[must_use]
+    pub fn has_shared(&self, state: u32) -> bool {
+        state < self.shared_states
+    }
+
+    /// Whether there is such a local state.
+    #[must_use]
+    pub fn has_local(&self, state: u32) -> bool {
+        state < self.local_states
+    }
+
+    /// The net: lines that change nothing, and lines that are there twice, are left out.
+    #[must_use]
+    pub fn net(&self, initial: &InitialState, targets: &[TargetState]) -> Net {
+        let mut builder = Builder::new();
+        let mut known: BTreeSet<Rule> = BTreeSet::new();
+        for rule in &self.rules {
+            let nowhere = Rule { span: Span::default(), ..rule.clone() };
+            if !rule.is_idle() && known.insert(nowhere) {
+                let transition = transition(rule, &mut builder);
+                builder.transition(transition);
+            }
+        }
+        let shared = builder.shared(initial.shared);
+        builder.initial(shared, Range::exactly(1));
+        for (local, range) in initial.ranges() {
+            let local = builder.local(local);
+            builder.initial(local, range);
+        }
+        for target in targets {
+            let mut least = Marking::new();
+            least.set(builder.shared(target.shared), 1);
+            for (&local, &threads) in &target.threads {
+                least.set(builder.local(local), threads);
+            }
+            builder.target(Target { least, upper: Vec::new(), span: target.span });
+        }
+        builder.finish()
+    }
+}
+
+fn transition(rule: &Rule, builder: &mut Builder) -> Transition {
+    let ends = [rule.from, rule.to];
+    let [shared, shared_after] = ends.map(|end| builder.shared(end.shared));
+    let [local, local_after] = ends.map(|end| builder.local(end.local));
+    let set = |places: &[PlaceId]| {
+        let mut marking = Marking::new();
+        for &place in places {
+            marking.set(place, marking.get(place) + 1);
+        }
+        marking
+    };
+    let (take, give, moves) = match rule.arrow {
+        Arrow::Step => {
+            let moves = rule.passive.iter().map(|(from, to)| Move {
+                from: builder.local(*from),
+                flow: Flow::Each(to.iter().map(|&local| builder.local(local)).collect()),
+            });
+            (set(&[shared, local]), set(&[shared_after, local_after]), moves.collect())
+        }
+        Arrow::Broadcast => {
+            let moves = vec![Move { from: local, flow: Flow::All(vec![local_after]) }];
+            (set(&[shared]), set(&[shared_after]), moves)
+        }
+        Arrow::Spawn => (set(&[shared, local]), set(&[shared_after, local, local_after]), Vec::new()),
+    };
+    Transition { take, give, moves, upper: Vec::new(), span: rule.span }
+}

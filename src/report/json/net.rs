@@ -1,0 +1,396 @@
+//! Answers about nets for machines: one object per file.
+//!
+//! | field | when | meaning |
+//! |---|---|---|
+//! | `schema` | always | [`SCHEMA`] |
+//! | `file` | always | the name as given; `<stdin>` for standard input |
+//! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
+//! | `exit_code` | always | what Cusp would exit with for this file alone |
+//! | `engine` | checked | the engine that was asked |
+//! | `net` | checked | numbers of `places`, `transitions` and `targets`; `threads`: whether tokens are threads; `parametric`: whether the start has parameters; `zero_tests` |
+//! | `proof` | `safe` | `kind`: `basis` or `coverability-set`; `size`: elements; `most`: threads or tokens in one of them; `invariants`, `never_marked`: how many take part; with `--proof`, `evidence` |
+//! | `target` | `unsafe` | the target that is met: `place`, `text` |
+//! | `run` | `unsafe`, unless `--trace none` | see [`Run`] |
+//! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
+//! | `rejection` | `rejected` | what is wrong with the evidence |
+//! | `diagnostics` | always | errors and warnings; those about the `.prop` file have its name as `file` |
+//! | `notes` | always | what was decided on the user's behalf, in sentences |
+//!
+//! Markings are objects from names of places to numbers of tokens; places that are not named are
+//! empty. In coverability sets, a number may be the word `omega`.
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+use super::{Diagnostic, Place, Reason, SCHEMA, Statement, reason_kind};
+use crate::cover::{Findings, Input};
+use crate::evidence::net::{OmegaMarking, Tokens};
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
+use crate::net::{Marking, Net, PlaceId, Target};
+use crate::report::nets::{NetSubject, changed, markings, most_threads};
+use crate::source::LoadError;
+
+/// What became of one file.
+#[derive(Debug, Serialize)]
+pub struct NetReport<'a> {
+    schema: u32,
+    file: &'a str,
+    verdict: &'static str,
+    exit_code: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    engine: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    net: Option<Size>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    proof: Option<Proof<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<Statement>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rejection: Option<String>,
+    diagnostics: Vec<Diagnostic<'a>>,
+    notes: &'a [String],
+}
+
+/// How large a net is.
+#[derive(Debug, Serialize)]
+pub struct Size {
+    places: usize,
+    transitions: usize,
+    targets: usize,
+    threads: bool,
+    parametric: bool,
+    zero_tests: bool,
+}
+
+/// What shows that no target can be covered.
+#[derive(Debug, Serialize)]
+pub struct Proof<'a> {
+    kind: &'static str,
+    size: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    most: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    invariants: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    never_marked: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<Evidence<'a>>,
+}
+
+/// The whole proof.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum Evidence<'a> {
+    /// See [`crate::evidence::net::UncoverabilityBasis`].
+    Basis {
+        /// Places that no run marks.
+        never_marked: Vec<&'a str>,
+        /// Weights and bounds.
+        invariants: Vec<Invariant<'a>>,
+        /// The minimal elements.
+        elements: Vec<Counts<'a>>,
+    },
+    /// See [`NetCertificate::CoverabilitySet`].
+    CoverabilitySet {
+        /// The maximal elements.
+        elements: Vec<Limits<'a>>,
+    },
+}
+
+/// See [`crate::evidence::net::LinearInvariant`].
+#[derive(Debug, Serialize)]
+pub struct Invariant<'a> {
+    weights: Counts<'a>,
+    bound: u64,
+}
+
+/// A run that covers a target.
+#[derive(Debug, Serialize)]
+pub struct Run<'a> {
+    /// The most threads, or tokens, that there are at once.
+    most: u64,
+    initial: Counts<'a>,
+    steps: Vec<Step<'a>>,
+    /// The marking at the end.
+    last: Counts<'a>,
+}
+
+/// One firing: the transition by its number, its text in the source, and what changed.
+#[derive(Debug, Serialize)]
+pub struct Step<'a> {
+    transition: usize,
+    #[serde(flatten)]
+    statement: Statement,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    choices: Vec<Choice<'a>>,
+    changes: Counts<'a>,
+}
+
+/// Where the tokens of a place went that had a choice.
+#[derive(Debug, Serialize)]
+pub struct Choice<'a> {
+    from: &'a str,
+    to: Counts<'a>,
+}
+
+/// Tokens by the names of places, as an object.
+#[derive(Debug)]
+pub struct Counts<'a>(Vec<(&'a str, u64)>);
+
+impl<'a> Counts<'a> {
+    fn new(net: &'a Net, counts: impl IntoIterator<Item = (PlaceId, u64)>) -> Self {
+        Self(counts.into_iter().map(|(place, n)| (net.place(place).name.as_str(), n)).collect())
+    }
+
+    fn of(net: &'a Net, marking: &Marking) -> Self {
+        Self::new(net, marking.iter())
+    }
+}
+
+impl Serialize for Counts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, n) in &self.0 {
+            map.serialize_entry(name, n)?;
+        }
+        map.end()
+    }
+}
+
+/// Limits by the names of places, as an object.
+#[derive(Debug)]
+pub struct Limits<'a>(Vec<(&'a str, Tokens)>);
+
+impl<'a> Limits<'a> {
+    fn of(net: &'a Net, ideal: &OmegaMarking) -> Self {
+        Self(ideal.limits().iter().map(|&(place, n)| (net.place(place).name.as_str(), n)).collect())
+    }
+}
+
+impl Serialize for Limits<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, tokens) in &self.0 {
+            match tokens {
+                Tokens::AtMost(n) => map.serialize_entry(name, n)?,
+                Tokens::Omega => map.serialize_entry(name, "omega")?,
+            }
+        }
+        map.end()
+    }
+}
+
+/// How much of the evidence is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Neither the run nor the proof.
+    Verdict,
+    /// The run, and the size of the proof.
+    Run,
+    /// Everything.
+    Everything,
+}
+
+impl<'a> NetReport<'a> {
+    /// An answer.
+    #[must_use]
+    pub fn checked(
+        subject: &NetSubject<'a>,
+        input: &'a Input,
+        exit_code: u8,
+        warnings: &'a [Findings],
+        notes: &'a [String],
+        extent: Extent,
+    ) -> Self {
+        let net = subject.net;
+        let mut report = Self {
+            engine: Some(subject.engine),
+            net: Some(Size::of(net)),
+            exit_code,
+            notes,
+            ..Self::empty(input.source.name(), diagnostics(input, warnings))
+        };
+        match subject.certified.verdict() {
+            NetVerdict::Safe(certificate) => {
+                report.verdict = "safe";
+                report.proof = Some(Proof::new(net, certificate, extent == Extent::Everything));
+            }
+            NetVerdict::Unsafe(run) => {
+                report.verdict = "unsafe";
+                let last = markings(net, run).pop().unwrap_or_default();
+                report.target = net.target_met_by(&last).map(|target| target_of(subject, target));
+                report.run = (extent != Extent::Verdict).then(|| Run::new(subject, run));
+            }
+            NetVerdict::Unknown(unknown) => {
+                report.verdict = "unknown";
+                report.reason = Some(Reason {
+                    kind: reason_kind(&unknown.reason),
+                    message: unknown.reason.to_string(),
+                    seen: unknown.seen.clone(),
+                    advice: unknown.reason.advice().into_iter().collect(),
+                });
+            }
+        }
+        report
+    }
+
+    /// An answer whose evidence does not hold.
+    #[must_use]
+    pub fn rejected(input: &'a Input, net: &Net, engine: &'a str, exit_code: u8, rejection: String) -> Self {
+        Self {
+            verdict: "rejected",
+            exit_code,
+            engine: Some(engine),
+            net: Some(Size::of(net)),
+            rejection: Some(rejection),
+            ..Self::empty(input.source.name(), Vec::new())
+        }
+    }
+
+    /// A text that is not a net.
+    #[must_use]
+    pub fn bad_input(input: &'a Input, exit_code: u8, findings: &'a [Findings]) -> Self {
+        let diagnostics = diagnostics(input, findings);
+        Self { verdict: "error", exit_code, ..Self::empty(input.source.name(), diagnostics) }
+    }
+
+    /// A text that could not be had at all.
+    #[must_use]
+    pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
+        let diagnostic = Diagnostic {
+            file: None,
+            severity: "error",
+            message: &error.message,
+            place: None,
+            label: None,
+            related: None,
+            help: None,
+        };
+        Self { verdict: "error", exit_code, ..Self::empty(&error.name, vec![diagnostic]) }
+    }
+
+    fn empty(file: &'a str, diagnostics: Vec<Diagnostic<'a>>) -> Self {
+        Self {
+            schema: SCHEMA,
+            file,
+            verdict: "",
+            exit_code: 0,
+            engine: None,
+            net: None,
+            proof: None,
+            target: None,
+            run: None,
+            reason: None,
+            rejection: None,
+            diagnostics,
+            notes: &[],
+        }
+    }
+
+    /// The object on a line of its own.
+    ///
+    /// # Panics
+    /// Never: all keys are strings, and writing to a string does not fail.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let mut line = serde_json::to_string(self).expect("a report is plain data");
+        line.push('\n');
+        line
+    }
+}
+
+fn diagnostics<'a>(input: &'a Input, findings: &'a [Findings]) -> Vec<Diagnostic<'a>> {
+    let mut all = Vec::new();
+    for found in findings {
+        let property = input.property.as_ref().filter(|_| found.about_property);
+        let source = property.unwrap_or(&input.source);
+        let file = property.map(crate::source::Source::name);
+        all.extend(Diagnostic::all(source, &found.diagnostics).into_iter().map(|d| Diagnostic { file, ..d }));
+    }
+    all
+}
+
+fn target_of(subject: &NetSubject, target: &Target) -> Statement {
+    let source = subject.property.unwrap_or(subject.source);
+    Statement { place: Place::new(source, target.span), text: subject.target(target) }
+}
+
+impl Size {
+    fn of(net: &Net) -> Self {
+        Self {
+            places: net.places.len(),
+            transitions: net.transitions.len(),
+            targets: net.targets.len(),
+            threads: net.has_threads(),
+            parametric: net.initial.is_parametric(),
+            zero_tests: !net.is_monotone(),
+        }
+    }
+}
+
+fn small(n: u128) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+impl<'a> Proof<'a> {
+    fn new(net: &'a Net, certificate: &NetCertificate, with_evidence: bool) -> Self {
+        match certificate {
+            NetCertificate::Basis(basis) => Self {
+                kind: "basis",
+                size: basis.elements.len(),
+                most: basis.elements.iter().map(|element| small(net.threads(element))).max(),
+                invariants: Some(basis.invariants.len()),
+                never_marked: Some(basis.never_marked.len()),
+                evidence: with_evidence.then(|| Evidence::Basis {
+                    never_marked: basis.never_marked.iter().map(|&p| net.place(p).name.as_str()).collect(),
+                    invariants: basis
+                        .invariants
+                        .iter()
+                        .map(|i| Invariant { weights: Counts::of(net, &i.weights), bound: i.bound })
+                        .collect(),
+                    elements: basis.elements.iter().map(|element| Counts::of(net, element)).collect(),
+                }),
+            },
+            NetCertificate::CoverabilitySet(set) => Self {
+                kind: "coverability-set",
+                size: set.len(),
+                most: None,
+                invariants: None,
+                never_marked: None,
+                evidence: with_evidence.then(|| Evidence::CoverabilitySet {
+                    elements: set.iter().map(|ideal| Limits::of(net, ideal)).collect(),
+                }),
+            },
+        }
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(subject: &NetSubject<'a>, run: &FiringSequence) -> Self {
+        let net = subject.net;
+        let markings = markings(net, run);
+        let steps = run.steps.iter().zip(markings.windows(2)).map(|(step, pair)| Step {
+            transition: step.transition.index(),
+            statement: Statement::new(subject.source, net.transition(step.transition).span),
+            choices: step
+                .choices
+                .iter()
+                .map(|choice| Choice {
+                    from: net.place(choice.from).name.as_str(),
+                    to: Counts::of(net, &choice.to),
+                })
+                .collect(),
+            changes: Counts::new(net, changed(&pair[0], &pair[1])),
+        });
+        Self {
+            most: small(most_threads(net, run)),
+            initial: Counts::of(net, &run.initial),
+            steps: steps.collect(),
+            last: markings.last().map_or(Counts(Vec::new()), |last| Counts::of(net, last)),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Cutoffs: how many threads are enough.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::time::Duration;
+
+use cusp::budget::{Budget, Limits};
+use cusp::cutoff::{Answer, Found, cutoff};
+use cusp::evidence::NetVerdict;
+use cusp::net::fire::successors;
+use cusp::net::tts::{self, InitialState, TargetState};
+use cusp::net::{Marking, Net, PlaceId, PlaceKind, Transition};
+use cusp::progress::Quiet;
+use cusp::source::Source;
+use support::rng::Rng;
+use support::seeds;
+
+fn net(text: &str, initial: &str, target: &str) -> Net {
+    let source = Source::new("test.tts", text);
+    let (system, _) = tts::parse(&source).expect("a system");
+    let initial: InitialState = initial.parse().expect("an initial state");
+    let targets: Vec<TargetState> =
+        if target.is_empty() { Vec::new() } else { vec![target.parse().expect("a target")] };
+    system.net(&initial, &targets)
+}
+
+fn answer(net: &Net) -> Answer {
+    // Nothing here takes long; a search that does not end is stopped.
+    let (budget, _watch) = Budget::start(Limits { time: Some(Duration::from_secs(10)), memory: None });
+    cutoff(net, &budget, &Quiet).expect("threads")
+}
+
+fn sizes(answer: &Answer) -> Vec<usize> {
+    answer.rounds.iter().map(|round| round.thread_states).collect()
+}
+
+#[test]
+fn a_counter_up_to_c_has_cutoff_c() {
+    // The program of section 4: each thread adds one modulo c + 1 and then looks for c. The error needs
+    // exactly c threads. The paper calls c the cutoff; it is that of the program up to the error. To see
+    // every thread state, threads must go on while one is in the error: that with the counter at c - 1
+    // again takes c more.
+    for c in 1..=6 {
+        let steps = (0..=c).map(|s| format!("{s} 0 -> {} 1\n", (s + 1) % (c + 1)));
+        let text = format!("{} 3\n{}{c} 1 -> {c} 2\n", c + 1, steps.collect::<String>());
+        let found = answer(&net(&text, "0/0", &format!("{c}|2")));
+        assert_eq!(found.found, Found::Target(c), "{c}");
+        assert!(matches!(found.certified.verdict(), NetVerdict::Unsafe(_)));
+        assert_eq!(answer(&net(&text, "0/0", "")).found, Found::Cutoff(2 * c), "{c}");
+    }
+}
+
+#[test]
+fn a_candidate_that_never_vanishes_is_found_unrealizable() {
+    // Section 5.2: no two threads can be in local state 1.
+    let found = answer(&net("3 2\n0 0 -> 1 1\n1 1 -> 2 0\n", "0/0", "2|1"));
+    assert_eq!(found.found, Found::Cutoff(2));
+    assert!(matches!(found.certified.verdict(), NetVerdict::Safe(_)));
+    assert!(found.rounds.last().is_some_and(|round| round.candidates > 0 && round.realizable == Some(false)));
+}
+
+#[test]
+fn a_plateau_is_not_taken_for_the_end() {
+    // Three threads reach what four do, but five reach one thread state more: two must have gone to 3
+    // one after the other, and a third to 2 each time.
+    let found = answer(&net("3 4\n1 0 -> 0 3\n1 3 -> 2 0\n0 0 -> 1 2\n", "0/0", ""));
+    assert_eq!(sizes(&found), [2, 5, 8, 8, 9]);
+    assert_eq!(found.found, Found::Cutoff(5));
+    assert_eq!(found.rounds[3].realizable, Some(true));
+}
+
+/// The thread states of `n` threads, from the net alone: the oracle.
+fn reached(net: &Net, n: u64) -> BTreeSet<(PlaceId, PlaceId)> {
+    let is_shared = |place: PlaceId| matches!(net.place(place).kind, PlaceKind::Shared(_));
+    let mut open = Vec::new();
+    // Of the bound, some or all threads are there at the start.
+    let mut seen: BTreeSet<Marking> = BTreeSet::new();
+    let mut partial = vec![net.initial.least()];
+    let missing = n.saturating_sub(net.threads(&net.initial.least()) as u64);
+    let free: Vec<PlaceId> =
+        net.initial.ranges().iter().filter(|(_, range)| range.most.is_none()).map(|&(p, _)| p).collect();
+    for _ in 0..if free.is_empty() { 0 } else { missing } {
+        let more = |m: &Marking| {
+            free.iter()
+                .map(|&p| {
+                    let mut m = m.clone();
+                    m.add(p, 1).expect("small");
+                    m
+                })
+                .collect::<Vec<_>>()
+        };
+        seen.extend(partial.iter().cloned());
+        partial = partial.iter().flat_map(more).collect();
+    }
+    seen.extend(partial);
+    open.extend(seen.iter().cloned());
+    let mut states = BTreeSet::new();
+    while let Some(marking) = open.pop() {
+        let shared = marking.iter().map(|(p, _)| p).find(|&p| is_shared(p)).expect("a shared state");
+        states.extend(marking.iter().map(|(p, _)| p).filter(|&p| !is_shared(p)).map(|p| (shared, p)));
+        for transition in &net.transitions {
+            for (_, mut after) in successors(transition, &marking).expect("small") {
+                if net.threads(&after) > u128::from(n.max(net.threads(&net.initial.least()) as u64)) {
+                    // The thread that was started is not.
+                    let started = transition.give.minus(&transition.take);
+                    let (place, _) = started.iter().find(|&(p, _)| !is_shared(p)).expect("a spawn");
+                    after.set(place, after.get(place) - 1);
+                }
+                if seen.insert(after.clone()) {
+                    open.push(after);
+                }
+            }
+        }
+    }
+    states
+}
+
+/// A random system with spawns, broadcasts and set-valued passive moves.
+fn random_system(seed: u64) -> (String, &'static str) {
+    let mut rng = Rng::new(seed);
+    let (shared, local) = (rng.between(1, 3), rng.between(1, 4));
+    let mut text = format!("{shared} {local}\n");
+    for _ in 0..rng.between(1, 6) {
+        let (s, l) = (rng.below(shared), rng.below(local));
+        let (t, k) = (rng.below(shared), rng.below(local));
+        let line = match rng.weighted(&[8, 1, 2]) {
+            0 => {
+                let mut line = format!("{s} {l} -> {t} {k}");
+                if rng.chance(25) {
+                    let (from, to) = (rng.below(local), rng.below(local));
+                    let _ = write!(line, " {from} ~> {to}");
+                    if rng.chance(40) {
+                        let _ = write!(line, " {from} ~> {}", rng.below(local));
+                    }
+                }
+                line
+            }
+            1 => format!("{s} {l} ~> {t} {k}"),
+            _ => format!("{s} {l} +> {t} {k}"),
+        };
+        text += &line;
+        text.push('\n');
+    }
+    let initial = if rng.chance(60) || local == 1 { "0/0" } else { ["0|0", "0|0/1", "0/0,1"][rng.below(3)] };
+    (text, initial)
+}
+
+#[test]
+fn cutoffs_of_random_systems_are_those_that_brute_force_finds() {
+    let mut found_cutoffs: BTreeMap<usize, usize> = BTreeMap::new();
+    for seed in seeds(300) {
+        let (text, initial) = random_system(seed);
+        let net = net(&text, initial, "");
+        if net.transitions.iter().any(Transition::copies) {
+            continue;
+        }
+        let all: Vec<BTreeSet<_>> = (1..=8).map(|n| reached(&net, n)).collect();
+        let brute = (0..8).rev().take_while(|&i| all[i] == all[7]).last().expect("the last itself") + 1;
+        let answer = answer(&net);
+        let Found::Cutoff(n) = answer.found else { panic!("CUSP_SEED={seed} {initial}\n{text}\n{answer:?}") };
+        // Rounds begin with the fewest threads that there are.
+        let brute = brute.max(cusp::cutoff::threads::fewest_threads(&net));
+        if n <= 7 {
+            assert_eq!(n, brute, "CUSP_SEED={seed} {initial}\n{text}");
+        } else {
+            assert!(brute >= 7, "CUSP_SEED={seed} {initial}: {n} but {brute}\n{text}");
+        }
+        *found_cutoffs.entry(n).or_default() += 1;
+    }
+    assert!(found_cutoffs.len() >= 2 || std::env::var("CUSP_SEED").is_ok(), "{found_cutoffs:?}");
+}
+
+#[test]
+fn a_started_thread_may_be_new_although_there_is_no_candidate() {
+    let found = answer(&net("1 2\n0 0 +> 0 1\n", "0|0", ""));
+    assert_eq!(found.found, Found::Cutoff(2));
+    assert_eq!(sizes(&found), [1, 2]);
+}
+
+#[test]
+fn a_cutoff_says_nothing_about_two_threads_at_once() {
+    let found = answer(&net("1 2\n0 0 -> 0 1\n", "0/0", "0|1,1"));
+    assert!(matches!(found.certified.verdict(), NetVerdict::Unsafe(_)));
+}

@@ -1,0 +1,82 @@
+//! All engines, run the way a user runs them: from the text to the certified verdict.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use cusp::budget::{Budget, Limits};
+use cusp::check::{Options, Outcome, check};
+use cusp::engines::EngineName;
+use cusp::evidence::{Reason, Verdict};
+use cusp::progress::Quiet;
+use cusp::source::Source;
+
+/// What one run may cost. It is far more than any of them needs; a run that ends here has no verdict,
+/// which no test asserts, so that a slow machine is not a failure.
+pub const LIMITS: Limits = Limits { time: Some(Duration::from_secs(20)), memory: Some(12 << 30) };
+
+/// `auto` and all engines that decide on their own, with their names on the command line.
+pub fn engines() -> Vec<(&'static str, EngineName)> {
+    let single = EngineName::ALL.into_iter().map(|engine| (engine.engine().name(), engine));
+    std::iter::once(("auto", EngineName::Auto)).chain(single).collect()
+}
+
+/// What an engine said, with evidence that was accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Said {
+    Safe,
+    Unsafe,
+    Unknown(Reason),
+}
+
+impl Said {
+    /// As the manifest spells it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Unsafe => "unsafe",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl From<&Verdict> for Said {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Safe(_) => Self::Safe,
+            Verdict::Unsafe(_) => Self::Unsafe,
+            Verdict::Unknown(unknown) => Self::Unknown(unknown.reason.clone()),
+        }
+    }
+}
+
+/// Runs one engine on one program; the error is a bad program, rejected evidence or a panic.
+pub fn run(source: &Source, options: &Options, engine: EngineName) -> Result<Said, String> {
+    let options = Options { engine, ..options.clone() };
+    let (budget, _watch) = Budget::start(LIMITS);
+    let outcome = catch_unwind(AssertUnwindSafe(|| check(source, &options, &budget, &Quiet)));
+    match outcome {
+        Ok(Outcome::Checked { certified, rejected, .. }) if rejected.is_empty() => {
+            Ok(certified.verdict().into())
+        }
+        Ok(Outcome::Checked { rejected, .. }) => Err(format!("rejected beside an answer: {rejected:?}")),
+        Ok(Outcome::Rejected { rejection, .. }) => Err(format!("rejected: {rejection}")),
+        Ok(Outcome::BadInput(findings)) => Err(cusp::diagnostic::render(source, &findings, false)),
+        Err(panic) => Err(format!("panic: {}", super::message_of(panic.as_ref()))),
+    }
+}
+
+/// Why an engine may have no answer to a small program: its name and a part of the sentence that it gives.
+/// Everything else that an engine does not decide is a bug.
+const EXCUSES: [(&str, &str); 4] = [
+    ("bmc", "a proof needs"),
+    ("kinduction", "a proof needs"),
+    ("kinduction", "recursi"),
+    ("kinduction", "inlined"),
+];
+
+/// Whether an engine is known to give up for this reason.
+pub fn may_give_up(engine: &str, reason: &Reason) -> bool {
+    let sentence = reason.to_string();
+    matches!(reason, Reason::Timeout(_) | Reason::Memory { .. })
+        || EXCUSES.iter().any(|(name, part)| *name == engine && sentence.contains(part))
+}
