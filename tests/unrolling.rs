@@ -91,7 +91,7 @@ fn bmc_agrees_with_the_explicit_engine() {
     let engine = Bmc { depth: Some(12), recursion: Some(3) };
     let is_excused =
         |reason: &Reason| matches!(reason, Reason::DepthBound { .. } | Reason::RecursionBound { .. });
-    let (asked, unknown) = compare(300, &engine, is_excused);
+    let (asked, unknown) = compare(1000, &engine, is_excused);
     assert!(unknown * 5 < asked, "{unknown} of {asked} are unknown");
 }
 

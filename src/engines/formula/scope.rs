@@ -6,6 +6,8 @@
 //!
 //! Every statement counts, whether control can come to it or not: a block has formulas for all of them.
 
+use rustc_hash::FxHashSet;
+
 use super::calls::{CallGraph, callees};
 use crate::model::live::Live;
 use crate::model::{Action, Edge, Expr, Node, Op, Place, ProcId, Procedure, Program, Property, Task, Var};
@@ -170,7 +172,7 @@ fn live_if_calls_return(task: &Task) -> Live {
     let mut returning = task.clone();
     for id in silent {
         let procedure = &mut returning.program.procedures[id.index()];
-        add_edge(procedure, Procedure::ENTRY, Procedure::EXIT, Action::Skip);
+        add_edges(procedure, vec![(Procedure::ENTRY, Procedure::EXIT, Action::Skip)]);
     }
     Live::of(&returning)
 }
@@ -260,43 +262,56 @@ impl Touched {
 /// callee only because of other calls.
 fn live_if_entries_are_whole(task: &Task) -> Live {
     let mut task = task.clone();
+    let mut looked_at: FxHashSet<(ProcId, Node, u32)> = FxHashSet::default();
     loop {
         let live = live_if_calls_return(&task);
         let program = &mut task.program;
-        let mut missing: Vec<(usize, Node, Vec<u32>)> = Vec::new();
+        let mut missing: Vec<Vec<(Node, Vec<u32>)>> = Vec::with_capacity(program.procedures.len());
         for (id, procedure) in program.procedure_ids().zip(&program.procedures) {
+            let mut calls = Vec::new();
             for edge in &procedure.edges {
                 let Action::Call(call) = &edge.action else { continue };
                 let matters = live.live_at(call.callee, Procedure::ENTRY).filter_map(|var| match var {
                     Var::Global(i) if !live.is_live(id, edge.from, var) => Some(i),
                     _ => None,
                 });
-                let matters: Vec<u32> = matters.collect();
+                // Where control never goes on, at the forbidden label, looking changes nothing; nor is there a call.
+                let matters: Vec<u32> =
+                    matters.filter(|&global| looked_at.insert((id, edge.from, global))).collect();
                 if !matters.is_empty() {
-                    missing.push((id.index(), edge.from, matters));
+                    calls.push((edge.from, matters));
                 }
             }
+            missing.push(calls);
         }
-        if missing.is_empty() {
+        if missing.iter().all(Vec::is_empty) {
             return live;
         }
         // Standing at the call, one may look at them.
-        for (procedure, node, globals) in missing {
-            let start = program.exprs.begin();
-            program.exprs.push(Op::Const(true));
-            for global in globals {
-                let var = Var::Global(global);
-                program.exprs.push(Op::Read(Place { var, primed: false, passive: false }));
-                program.exprs.push(Op::Or);
-            }
-            let look = program.exprs.finish(start);
-            add_edge(&mut program.procedures[procedure], node, node, Action::Assume(look));
+        for (procedure, calls) in program.procedures.iter_mut().zip(missing) {
+            let look = |(node, globals): (Node, Vec<u32>)| {
+                let start = program.exprs.begin();
+                program.exprs.push(Op::Const(true));
+                for global in globals {
+                    let var = Var::Global(global);
+                    program.exprs.push(Op::Read(Place { var, primed: false, passive: false }));
+                    program.exprs.push(Op::Or);
+                }
+                (node, node, Action::Assume(program.exprs.finish(start)))
+            };
+            add_edges(procedure, calls.into_iter().map(look).collect());
         }
     }
 }
 
-fn add_edge(procedure: &mut Procedure, from: Node, to: Node, action: Action) {
-    let edge = Edge { from, to, action, span: procedure.span, branch: None };
-    procedure.edges.insert(procedure.first_edge[from.index()] as usize, edge);
-    procedure.first_edge.iter_mut().skip(from.index() + 1).for_each(|first| *first += 1);
+fn add_edges(procedure: &mut Procedure, new: Vec<(Node, Node, Action)>) {
+    let span = procedure.span;
+    procedure
+        .edges
+        .extend(new.into_iter().map(|(from, to, action)| Edge { from, to, action, span, branch: None }));
+    // Edges are sorted by where they begin.
+    procedure.edges.sort_by_key(|edge| edge.from);
+    for (node, first) in procedure.first_edge.iter_mut().enumerate() {
+        *first = procedure.edges.partition_point(|edge| edge.from.index() < node) as u32;
+    }
 }
