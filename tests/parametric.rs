@@ -39,7 +39,8 @@ fn relations_in_parametric_form_give_the_same_verdicts() {
         let source = Source::new("random.bp", text);
         let prepared = prepare(&source, &Options::default()).map_err(|_| "no program".to_owned())?;
         let expected = word(&prepared.task, &Explicit::default())?;
-        let engines: [&dyn Engine; 2] = [&Summaries { projects: false }, &Universal { projects: false }];
+        let engines: [&dyn Engine; 2] =
+            [&Summaries { projects: false }, &Universal { projects: false, ..Universal::default() }];
         for engine in engines {
             match word(&prepared.task, engine)? {
                 None => open.fetch_add(1, Ordering::Relaxed),

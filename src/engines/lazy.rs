@@ -30,7 +30,7 @@ use super::formula::reconstruct::{Reconstructed, possible_violation};
 use super::formula::saturate::{Entries, Saturation};
 use super::formula::scope::Scopes;
 use super::formula::tables::Key;
-use super::universal::{failing_entry, summarise};
+use super::universal::{Completeness, failing_entry, summarise};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Place, Reason, Trace, Verdict};
 use crate::model::control::Reach;
@@ -146,7 +146,7 @@ impl Refinement<'_> {
                     changed[id.index()] = true;
                     self.saturation.forget(id);
                 }
-                summarise(&mut self.saturation, &component, progress)?;
+                summarise(&mut self.saturation, &component, Completeness::Inclusion, progress)?;
             }
         }
         Ok(())

@@ -6,16 +6,18 @@
 //!
 //! Theorem used: the relation from all entries of a procedure to its exits, whether some run enters it there
 //! or not, is computed once from those of its callees and applied in any context. Loops are unrolled
-//! until nothing new comes up (the reachability diameter from arbitrary entries); in a component of
-//! mutual recursion the nesting depth of calls grows until nothing new comes up (theorem 4.5).
+//! until nothing new comes up (the reachability diameter from arbitrary entries). In a component of
+//! mutual recursion the nesting depth of calls grows round by round, until a round adds nothing, or until deeper
+//! nesting would repeat a head (theorem 4.5; see [`super::formula::nesting`]).
 //!
 //! Evidence: [`Certificate::Relations`] with the entries that may fail, or a shared call tree.
 //!
 //! Deviation: summaries relate entry to exit, and would miss a violation in a call that does not return; so
 //! the entries that lead to a violation are a relation as well, and callers inherit it (errata 13). Whether
 //! a further unrolling adds something is asked as inclusion, which the one-point rule turns into a plain SAT
-//! question for projected relations; the longest loop-free path, which the thesis counts, can be
-//! exponentially longer (errata 14), and is looked at where the inclusion stack gives up.
+//! question for projected relations; the longest loop-free path and the longest chain of different heads, which
+//! the thesis counts, can be exponentially longer (errata 14), and are looked at where the inclusion stack gives up,
+//! or if one asks for it: see [`Completeness`].
 
 use super::Engine;
 use super::formula::block::Blocks;
@@ -30,16 +32,29 @@ use crate::model::control::Reach;
 use crate::model::{ProcId, Task};
 use crate::progress::Progress;
 
+/// When deeper nesting of recursive calls is known to show nothing new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Completeness {
+    /// When it has shown nothing new once; where that cannot be found out, as with the other.
+    #[default]
+    Inclusion,
+    /// When the heads of deeper nested activations cannot be pairwise different; where that takes too long, as
+    /// with the other.
+    DifferentHeads,
+}
+
 /// The engine.
 #[derive(Clone, Copy, Debug)]
 pub struct Universal {
     /// Project relations onto the states they relate; without it, they keep the choices of all runs.
     pub projects: bool,
+    /// What ends recursion.
+    pub completeness: Completeness,
 }
 
 impl Default for Universal {
     fn default() -> Self {
-        Self { projects: true }
+        Self { projects: true, completeness: Completeness::default() }
     }
 }
 
@@ -58,16 +73,22 @@ impl Engine for Universal {
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);
         let mut saturation = Saturation::new(&blocks, budget, Entries::Arbitrary, self.projects);
-        let verdict = decide(task, &mut saturation, progress).unwrap_or_else(Verdict::from);
+        let verdict =
+            decide(task, &mut saturation, self.completeness, progress).unwrap_or_else(Verdict::from);
         saturation.record(progress);
         verdict
     }
 }
 
-fn decide(task: &Task, saturation: &mut Saturation<'_>, progress: &dyn Progress) -> Result<Verdict, Reason> {
+fn decide(
+    task: &Task,
+    saturation: &mut Saturation<'_>,
+    completeness: Completeness,
+    progress: &dyn Progress,
+) -> Result<Verdict, Reason> {
     for position in 0..saturation.calls.components.len() {
         let component = saturation.calls.components[position].clone();
-        summarise(saturation, &component, progress)?;
+        summarise(saturation, &component, completeness, progress)?;
     }
     let start = task.program.start;
     let Some(entry) = failing_entry(saturation, start)? else {
@@ -84,12 +105,31 @@ fn decide(task: &Task, saturation: &mut Saturation<'_>, progress: &dyn Progress)
 pub(super) fn summarise(
     saturation: &mut Saturation<'_>,
     component: &[ProcId],
+    completeness: Completeness,
     progress: &dyn Progress,
 ) -> Result<(), Reason> {
-    for &procedure in component {
-        saturation.enter(procedure)?;
+    if !saturation.calls.is_recursive(component[0]) {
+        saturation.enter(component[0])?;
+        saturation.saturate(progress)?;
+        return Ok(());
     }
-    saturation.saturate(progress)?;
+    let undecided = saturation.tables.undecided;
+    // Asked for at most once, and only if it is needed.
+    let mut most_nested: Option<Option<usize>> = None;
+    let rounds = saturation.saturate_by_nesting(component, progress, |saturation, round, grows| {
+        let is_undecided = saturation.tables.undecided > undecided;
+        if completeness == Completeness::Inclusion && !(grows && is_undecided) {
+            return Ok(!grows);
+        }
+        let most = match most_nested {
+            Some(known) => known,
+            None => *most_nested.insert(saturation.most_nested(component)?),
+        };
+        // One round more, so that loops have seen the last summaries.
+        Ok(most.map_or(!grows, |most| round > most))
+    })?;
+    saturation.most_rounds = saturation.most_rounds.max(rounds);
+    saturation.most_heads = saturation.most_heads.max(most_nested.flatten());
     Ok(())
 }
 

@@ -7,6 +7,7 @@
 //! | `expression` | expressions as terms |
 //! | [`block`] | the loop-free code from one cut to the next ones as one formula, calls left open |
 //! | [`template`] | a block with the meaning of its variables |
+//! | [`nesting`] | how deep the calls of a recursive component have to be nested |
 //! | [`walk`] | the run through a block that a model describes |
 //! | [`trace`] | from the edges of runs and the values that matter to a shared call tree |
 
@@ -16,6 +17,7 @@ pub mod diagram;
 pub mod edge;
 pub mod export;
 mod expression;
+pub mod nesting;
 pub mod reconstruct;
 pub mod run;
 pub mod sat;

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::block::Blocks;
 use super::calls::{CallGraph, callees};
 use super::edge::Edge;
+use super::nesting::most_nested;
 use super::run::{Run, entry_edge};
 use super::sat;
 use super::tables::{Key, Origin, Source, Tables};
@@ -59,6 +60,23 @@ pub struct Saturation<'a> {
     places: Vec<Key>,
     seen: FxHashSet<Key>,
     runs: u64,
+    /// The most rounds that a recursive component took.
+    pub most_rounds: usize,
+    /// The most different heads that nested calls of a recursive component can have, if anybody asked.
+    pub most_heads: Option<usize>,
+    /// The round of nesting, if there are rounds.
+    nested: Option<Nested>,
+}
+
+/// A round of nesting.
+#[derive(Clone, Debug)]
+struct Nested {
+    /// The position of the component.
+    rank: usize,
+    /// What calls into the component know.
+    stamp: u32,
+    /// A procedure of the component has a new summary.
+    grows: bool,
 }
 
 impl<'a> Saturation<'a> {
@@ -80,6 +98,9 @@ impl<'a> Saturation<'a> {
             places: Vec::new(),
             seen: FxHashSet::default(),
             runs: 0,
+            most_rounds: 0,
+            most_heads: None,
+            nested: None,
         }
     }
 
@@ -153,12 +174,56 @@ impl<'a> Saturation<'a> {
             if let Some(source) = self.run_block(procedure, node)? {
                 return Ok(Some((procedure, source)));
             }
-            let start = (self.blocks.task.program.start, Place::Failure);
-            if procedure == start.0 && !self.tables.table(start).additions.is_empty() {
+            if procedure == self.blocks.task.program.start && self.start_fails() {
                 self.waiting.clear();
             }
         }
         Ok(None)
+    }
+
+    /// How many activations of a recursive component have to be nested, if that is found out.
+    ///
+    /// # Errors
+    /// If the budget is used up.
+    pub fn most_nested(&self, component: &[ProcId]) -> Result<Option<usize>, Reason> {
+        most_nested(self.blocks.task, component, &|id| self.may_fail(id), self.tables.budget)
+    }
+
+    /// Whether the start procedure is known to come to a violation.
+    fn start_fails(&self) -> bool {
+        !self.tables.table((self.blocks.task.program.start, Place::Failure)).additions.is_empty()
+    }
+
+    /// Enters the procedures of a recursive component in all states, and saturates by rounds: the summaries of
+    /// round `r` are those of runs in which at most `r` activations of the component are nested. After every
+    /// round, `ends` is told its number and whether there are new summaries, and says whether it was the last;
+    /// a violation that the start procedure is found to come to ends them, too. The answer is the number of rounds.
+    ///
+    /// # Errors
+    /// Why it ends early.
+    pub fn saturate_by_nesting(
+        &mut self,
+        component: &[ProcId],
+        progress: &dyn Progress,
+        mut ends: impl FnMut(&Self, usize, bool) -> Result<bool, Reason>,
+    ) -> Result<usize, Reason> {
+        let rank = self.calls.rank(component[0]);
+        for &procedure in component {
+            self.enter(procedure)?;
+        }
+        for round in 1.. {
+            self.nested = Some(Nested { rank, stamp: self.tables.stamp(), grows: false });
+            let stopped = self.saturate(progress);
+            let grows = self.nested.take().is_some_and(|nested| nested.grows);
+            stopped?;
+            if self.start_fails() || ends(self, round, grows)? {
+                return Ok(round);
+            }
+            for &procedure in component {
+                self.wake_callers(procedure, |calls, caller| calls.rank(caller) == rank);
+            }
+        }
+        unreachable!("rounds without an end")
     }
 
     /// Runs the block at a cut from everything that is new there.
@@ -175,7 +240,8 @@ impl<'a> Saturation<'a> {
         };
         for (edge, additions) in new {
             self.runs += 1;
-            let source = Source { node, edge, additions, stamp: self.tables.stamp() };
+            let stamp = self.nested.as_ref().map_or(self.tables.stamp(), |nested| nested.stamp);
+            let source = Source { node, edge, additions, stamp };
             let run = self.tables.run(procedure, &source, |callee| {
                 self.star[callee.index()].then(|| self.may_fail[callee.index()])
             });
@@ -229,14 +295,21 @@ impl<'a> Saturation<'a> {
         }
         match key {
             (procedure, Place::Node(node)) if node != Procedure::EXIT => self.wait(procedure, node),
-            (procedure, _) => {
-                let callers: Vec<(ProcId, Node)> =
-                    self.callers.get(&procedure).into_iter().flatten().copied().collect();
-                for (caller, node) in callers {
-                    self.progressed.entry((caller, node)).or_default().again = true;
-                    self.wait(caller, node);
-                }
-            }
+            (procedure, _) => match &mut self.nested {
+                Some(nested) if nested.rank == self.calls.rank(procedure) => nested.grows = true,
+                _ => self.wake_callers(procedure, |_, _| true),
+            },
+        }
+    }
+
+    /// Has blocks with calls to a procedure run again from everything.
+    fn wake_callers(&mut self, procedure: ProcId, wakes: impl Fn(&CallGraph, ProcId) -> bool) {
+        let callers = self.callers.get(&procedure).into_iter().flatten().copied();
+        let callers: Vec<(ProcId, Node)> =
+            callers.filter(|&(caller, _)| wakes(&self.calls, caller)).collect();
+        for (caller, node) in callers {
+            self.progressed.entry((caller, node)).or_default().again = true;
+            self.wait(caller, node);
         }
     }
 
@@ -257,6 +330,12 @@ impl<'a> Saturation<'a> {
             );
         }
         progress.count("relations too large to project", self.tables.copies);
+        if self.most_rounds > 0 {
+            progress.count("most rounds of nested calls", self.most_rounds as u64);
+        }
+        if let Some(heads) = self.most_heads {
+            progress.count("most different heads of nested calls", heads as u64);
+        }
         progress.count("terms", self.tables.arena.len() as u64);
     }
 }

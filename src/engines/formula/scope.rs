@@ -306,9 +306,13 @@ fn live_if_entries_are_whole(task: &Task) -> Live {
 
 fn add_edges(procedure: &mut Procedure, new: Vec<(Node, Node, Action)>) {
     let span = procedure.span;
-    procedure
-        .edges
-        .extend(new.into_iter().map(|(from, to, action)| Edge { from, to, action, span, branch: None }));
+    procedure.edges.extend(new.into_iter().map(|(from, to, action)| Edge {
+        from,
+        to,
+        action,
+        span,
+        branch: None,
+    }));
     // Edges are sorted by where they begin.
     procedure.edges.sort_by_key(|edge| edge.from);
     for (node, first) in procedure.first_edge.iter_mut().enumerate() {

@@ -6,7 +6,8 @@
 //! Before an addition is made, the inclusion stack is asked whether it says anything new; the layers are
 //! those of `cusp_solvers::inclusion`. Where it gives up, loop-free paths decide: an edge all of whose paths
 //! come to a loop head twice in the same state says nothing that a shorter path does not (the recurrence
-//! diameter; thesis, 4.2.2). That is plain SAT, and always ends the unrolling of a loop.
+//! diameter; thesis, 4.2.2). That is plain SAT, and always ends the unrolling of a loop. For recursion there is
+//! [`super::nesting`].
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -120,6 +121,8 @@ pub struct Tables<'a> {
     clock: u32,
     /// Edges that were too large to be projected.
     pub copies: u64,
+    /// Edges of which it is not known whether they say anything new.
+    pub undecided: u64,
 }
 
 impl<'a> Tables<'a> {
@@ -144,6 +147,7 @@ impl<'a> Tables<'a> {
             empty: Table::default(),
             clock: 0,
             copies: 0,
+            undecided: 0,
         }
     }
 
@@ -221,6 +225,7 @@ impl<'a> Tables<'a> {
                 if self.repeats(key, &edge, &origin)? {
                     return Ok(false);
                 }
+                self.undecided += 1;
             }
         }
         self.clock += 1;

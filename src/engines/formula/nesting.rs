@@ -1,0 +1,563 @@
+//! How deep calls of a recursive component have to be nested.
+//!
+//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, theorem 4.5 and the remarks behind it.
+//!
+//! A *head* is an activation seen from outside: the procedure, the values it is entered with, and the values it
+//! returns, or that it fails. If an activation has the same head as one that it is nested in, the outer one can
+//! do what the inner one does, and the run gets shorter. So nothing is lost if the heads of nested
+//! activations are pairwise different; and if there is no chain of `r + 1` different heads, each nested in
+//! the one before, then `r` nested activations show everything. That there is none is a SAT question.
+//!
+//! What a head may nest is found out as a universal summary: in a copy of the procedure, calls into the component
+//! have arbitrary results, and one of them, whichever, is written down with the values it is entered with and
+//! those it returns. This copy is not recursive any more, and the summary of an activation relates its own
+//! head to a nested one. It allows more than the program does, so the `r` that is found may be larger than needed.
+//!
+//! Deviation: locals are no part of a head, nor are globals that do not matter at the entry (errata 12). Whatever
+//! fails in an activation, or in a call out of the component, fails it (errata 13).
+
+use std::rc::Rc;
+
+use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, Term, TermArena, VarId};
+use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
+
+use super::block::Blocks;
+use super::edge::Edge;
+use super::saturate::{Entries, Saturation};
+use super::scope::Scopes;
+use crate::budget::Budget;
+use crate::evidence::{Place, Reason};
+use crate::model::{
+    Action, Assign, Call, Edge as Step, Expr, ExprPool, Node, Op, Place as Read, ProcId, Procedure, Program,
+    Property, Target, Task, Var, Variable,
+};
+use crate::progress::Quiet;
+use crate::source::Span;
+
+/// Chains of so many heads are looked for.
+const MOST_HEADS: usize = 32;
+
+/// Conflicts that a question about a chain may take.
+const CONFLICTS: u64 = 2_000;
+
+/// So many activations of the component, nested in each other, show everything; `None` if no such number was
+/// found with little effort.
+///
+/// # Errors
+/// If the budget is used up.
+pub fn most_nested(
+    task: &Task,
+    component: &[ProcId],
+    may_fail: &dyn Fn(ProcId) -> bool,
+    budget: &Budget,
+) -> Result<Option<usize>, Reason> {
+    let heads = Heads::of(task, component, may_fail);
+    let nested = heads.task_with_notes(task, may_fail);
+    let scopes = Scopes::of(&nested);
+    let blocks = Blocks::new(&nested, &scopes);
+    let mut saturation = Saturation::new(&blocks, budget, Entries::Arbitrary, true);
+    for position in 0..saturation.calls.components.len() {
+        for procedure in saturation.calls.components[position].clone() {
+            if procedure != nested.program.start {
+                saturation.enter(procedure)?;
+                saturation.saturate(&Quiet)?;
+            }
+        }
+    }
+    let exits = |interface: &Interface| {
+        saturation.tables.table((interface.procedure, Place::Node(Procedure::EXIT))).known().to_vec()
+    };
+    let summaries: Vec<Vec<Rc<Edge>>> = heads.interfaces.iter().map(exits).collect();
+    let mut chain = Chain::new(&heads, &mut saturation.tables.arena, budget);
+    for r in 1..MOST_HEADS {
+        if let Some(reason) = budget.exhausted() {
+            return Err(reason);
+        }
+        chain.nest(&summaries, &scopes);
+        match chain.is_possible() {
+            Some(true) => {}
+            Some(false) => return Ok(Some(r)),
+            None => return budget.exhausted().map_or(Ok(None), Err),
+        }
+    }
+    Ok(None)
+}
+
+/// The variables of a head of one procedure.
+struct Interface {
+    procedure: ProcId,
+    /// Globals and parameters that matter at the entry.
+    entry: Vec<Var>,
+    /// Globals that it may write and return slots, as far as callers read them.
+    exit: Vec<Var>,
+    /// The first of the added return slots.
+    first_note: u32,
+    may_fail: bool,
+}
+
+/// Where things are written down about the nested head, counted from the first added return slot.
+struct Heads {
+    interfaces: Vec<Interface>,
+    id_bits: usize,
+    entry_bits: usize,
+    exit_bits: usize,
+}
+
+impl Heads {
+    /// The call was written down.
+    const NOTED: usize = 0;
+    /// The activation fails.
+    const FAILS: usize = 1;
+    /// The nested activation fails.
+    const NESTED_FAILS: usize = 2;
+    const FIRST_ID: usize = 3;
+
+    fn of(task: &Task, component: &[ProcId], may_fail: &dyn Fn(ProcId) -> bool) -> Self {
+        let scopes = Scopes::of_comparable_entries(task);
+        let interface = |&procedure: &ProcId| {
+            let scope = scopes.scope(procedure);
+            let entry = scopes.live_slots(procedure, Procedure::ENTRY);
+            let entry = entry.filter(|&slot| slot < scope.entry_width()).map(|slot| scope.var(slot));
+            let exit = scope.exit_slots().iter().map(|&slot| slot as usize);
+            let exit = exit.filter(|&slot| scopes.is_live(procedure, Procedure::EXIT, slot));
+            Interface {
+                procedure,
+                entry: entry.collect(),
+                exit: exit.map(|slot| scope.var(slot)).collect(),
+                first_note: task.program.procedure(procedure).locals.len() as u32,
+                may_fail: may_fail(procedure),
+            }
+        };
+        let interfaces: Vec<Interface> = component.iter().map(interface).collect();
+        Self {
+            id_bits: interfaces.len().next_power_of_two().ilog2() as usize,
+            entry_bits: interfaces.iter().map(|i| i.entry.len()).max().unwrap_or(0),
+            exit_bits: interfaces.iter().map(|i| i.exit.len()).max().unwrap_or(0),
+            interfaces,
+        }
+    }
+
+    fn first_entry(&self) -> usize {
+        Self::FIRST_ID + self.id_bits
+    }
+
+    fn first_exit(&self) -> usize {
+        self.first_entry() + self.entry_bits
+    }
+
+    fn notes(&self) -> usize {
+        self.first_exit() + self.exit_bits
+    }
+
+    fn position(&self, procedure: ProcId) -> Option<usize> {
+        self.interfaces.iter().position(|interface| interface.procedure == procedure)
+    }
+
+    /// The program in which the procedures of the component write a nested head down, below a start that
+    /// reads everything.
+    fn task_with_notes(&self, task: &Task, may_fail: &dyn Fn(ProcId) -> bool) -> Task {
+        let mut program = task.program.clone();
+        // What passes an assertion goes on with it assumed; what fails outside the component fails the call.
+        for procedure in &mut program.procedures {
+            for edge in &mut procedure.edges {
+                if let Action::Assert(condition) = edge.action {
+                    edge.action = Action::Assume(condition);
+                }
+            }
+        }
+        for (position, interface) in self.interfaces.iter().enumerate() {
+            let original = task.program.procedure(interface.procedure);
+            let mut body = Body::new(original, self, interface, &mut program.exprs);
+            body.note_calls(original, self, &task.property, may_fail);
+            program.procedures[interface.procedure.index()] = body.finish(original, position);
+        }
+        program.start = ProcId::from_index(program.procedures.len());
+        let start = self.start(&mut program);
+        program.procedures.push(start);
+        Task { program, property: Property::Assertions, threads: None }
+    }
+
+    /// Calls every procedure of the component with anything, and then looks at everything.
+    fn start(&self, program: &mut Program) -> Procedure {
+        let mut edges = Vec::new();
+        let mut locals = 0;
+        for (i, interface) in self.interfaces.iter().enumerate() {
+            let callee = program.procedure(interface.procedure);
+            let (params, returns) = (callee.params, callee.returns);
+            locals = locals.max(returns);
+            let back = Node::from_index(2 + i);
+            let args = (0..params).map(|_| program.exprs.single(Op::Choice)).collect();
+            let targets = (0..returns).map(|local| Some(Var::Local(local))).collect();
+            let call = Call { callee: interface.procedure, args, targets };
+            edges.push((Procedure::ENTRY, back, Action::Call(Box::new(call))));
+            let globals = (0..program.globals.len() as u32).map(Var::Global);
+            let start = program.exprs.begin();
+            program.exprs.push(Op::Const(true));
+            for var in globals.chain((0..returns).map(Var::Local)) {
+                program.exprs.push(read(var));
+                program.exprs.push(Op::Or);
+            }
+            edges.push((back, Procedure::EXIT, Action::Assume(program.exprs.finish(start))));
+        }
+        let locals = (0..locals).map(|i| variable(&format!("seen{i}"))).collect();
+        procedure("<nesting>", 0, locals, 0, 2 + self.interfaces.len(), edges)
+    }
+}
+
+/// A procedure that writes a nested head down, as it is built.
+struct Body<'a> {
+    interface: &'a Interface,
+    exprs: &'a mut ExprPool,
+    notes: usize,
+    nodes: usize,
+    edges: Vec<(Node, Node, Action)>,
+    /// What was the entry.
+    begin: Node,
+    /// What was the exit; only from here control leaves.
+    end: Node,
+}
+
+impl<'a> Body<'a> {
+    fn new(original: &Procedure, heads: &Heads, interface: &'a Interface, exprs: &'a mut ExprPool) -> Self {
+        let nodes = original.nodes as usize;
+        let (begin, end) = (Node::from_index(nodes), Node::from_index(nodes + 1));
+        let mut body =
+            Self { interface, exprs, notes: heads.notes(), nodes: nodes + 2, edges: Vec::new(), begin, end };
+        let nothing: Vec<(Var, Op)> =
+            (0..body.notes).map(|note| (body.note(note), Op::Const(false))).collect();
+        body.assign(Procedure::ENTRY, begin, &nothing);
+        let noted = body.exprs.single(read(body.note(Heads::NOTED)));
+        body.edges.push((end, Procedure::EXIT, Action::Assume(noted)));
+        body
+    }
+
+    fn note(&self, note: usize) -> Var {
+        Var::Local(self.interface.first_note + note as u32)
+    }
+
+    fn moved(&self, node: Node) -> Node {
+        match node {
+            Procedure::ENTRY => self.begin,
+            Procedure::EXIT => self.end,
+            other => other,
+        }
+    }
+
+    fn fresh(&mut self) -> Node {
+        self.nodes += 1;
+        Node::from_index(self.nodes - 1)
+    }
+
+    fn assign(&mut self, from: Node, to: Node, pairs: &[(Var, Op)]) {
+        let pairs: Vec<(Var, Expr)> = pairs.iter().map(|&(var, op)| (var, self.exprs.single(op))).collect();
+        self.assign_values(from, to, &pairs);
+    }
+
+    fn assign_values(&mut self, from: Node, to: Node, pairs: &[(Var, Expr)]) {
+        let pairs = pairs.iter().map(|&(var, value)| (Target { var, passive: false }, value)).collect();
+        self.edges.push((from, to, Action::Assign(Box::new(Assign { pairs, constrain: Vec::new() }))));
+    }
+
+    fn fail(&mut self, from: Node, note: &[usize]) {
+        let pairs: Vec<(Var, Op)> = note.iter().map(|&note| (self.note(note), Op::Const(true))).collect();
+        self.assign(from, self.end, &pairs);
+    }
+
+    /// All edges of the original; those that call into the component in two or three forms.
+    fn note_calls(
+        &mut self,
+        original: &Procedure,
+        heads: &Heads,
+        property: &Property,
+        may_fail: &dyn Fn(ProcId) -> bool,
+    ) {
+        for edge in &original.edges {
+            let (from, to) = (self.moved(edge.from), self.moved(edge.to));
+            match &edge.action {
+                Action::Call(call) => {
+                    if let Some(position) = heads.position(call.callee) {
+                        self.note_call(from, to, call, heads, position);
+                        continue;
+                    }
+                    self.edges.push((from, to, edge.action.clone()));
+                    if may_fail(call.callee) {
+                        self.fail(from, &[Heads::FAILS]);
+                    }
+                }
+                Action::Assert(condition) => {
+                    self.edges.push((from, to, Action::Assume(*condition)));
+                    if *property == Property::Assertions {
+                        let node = self.fresh();
+                        let violated = self.exprs.negated(*condition);
+                        self.edges.push((from, node, Action::Assume(violated)));
+                        self.fail(node, &[Heads::FAILS]);
+                    }
+                }
+                action => self.edges.push((from, to, action.clone())),
+            }
+        }
+        if let Property::LabelUnreachable(label) = property {
+            for node in original.nodes_labelled(label) {
+                let node = self.moved(node);
+                self.fail(node, &[Heads::FAILS]);
+            }
+        }
+    }
+
+    fn note_call(&mut self, from: Node, to: Node, call: &Call, heads: &Heads, position: usize) {
+        let callee = &heads.interfaces[position];
+        let returned = |var: &Var| match *var {
+            Var::Global(_) => Some(*var),
+            // Return slots are the last locals that the procedure had.
+            Var::Local(slot) => {
+                let first = callee.first_note as usize - call.targets.len();
+                call.targets.get((slot as usize).checked_sub(first)?).copied().flatten()
+            }
+        };
+        // Anything may come back.
+        let mut any: Vec<(Var, Op)> =
+            callee.exit.iter().filter_map(returned).map(|v| (v, Op::Choice)).collect();
+        any.extend(call.targets.iter().flatten().map(|&target| (target, Op::Choice)));
+        any.sort_by_key(|&(var, _)| var);
+        any.dedup_by_key(|&mut (var, _)| var);
+        self.assign(from, to, &any);
+        // Or this is the call that is written down.
+        let [free, entered, back] = [self.fresh(), self.fresh(), self.fresh()];
+        let noted = self.exprs.single(read(self.note(Heads::NOTED)));
+        let is_free = self.exprs.negated(noted);
+        self.edges.push((from, free, Action::Assume(is_free)));
+        let mut notes = vec![(self.note(Heads::NOTED), self.exprs.single(Op::Const(true)))];
+        for bit in 0..heads.id_bits {
+            let value = self.exprs.single(Op::Const(position >> bit & 1 == 1));
+            notes.push((self.note(Heads::FIRST_ID + bit), value));
+        }
+        for (i, var) in callee.entry.iter().enumerate() {
+            let value = match *var {
+                Var::Global(_) => self.exprs.single(read(*var)),
+                Var::Local(param) => call.args[param as usize],
+            };
+            notes.push((self.note(heads.first_entry() + i), value));
+        }
+        self.assign_values(free, entered, &notes);
+        if callee.may_fail {
+            self.fail(entered, &[Heads::FAILS, Heads::NESTED_FAILS]);
+        }
+        let exits = (0..callee.exit.len()).map(|i| (self.note(heads.first_exit() + i), Op::Choice));
+        let exits: Vec<(Var, Op)> = exits.collect();
+        self.assign(entered, back, &exits);
+        let mut values = any;
+        for (i, var) in callee.exit.iter().enumerate() {
+            let Some(target) = returned(var) else { continue };
+            let note = read(self.note(heads.first_exit() + i));
+            if let Some((_, value)) = values.iter_mut().find(|(var, _)| *var == target) {
+                *value = note;
+            }
+        }
+        self.assign(back, to, &values);
+    }
+
+    fn finish(self, original: &Procedure, position: usize) -> Procedure {
+        let mut locals = original.locals.clone();
+        locals.extend((0..self.notes).map(|note| variable(&format!("note{position}_{note}"))));
+        let returns = original.returns as usize + self.notes;
+        let mut procedure =
+            procedure(&original.name, original.params, locals, returns as u32, self.nodes, self.edges);
+        procedure.span = original.span;
+        procedure.enforce = original.enforce;
+        procedure
+    }
+}
+
+/// A chain of heads, as clauses.
+struct Chain<'a> {
+    heads: &'a Heads,
+    arena: &'a mut TermArena,
+    encoder: CnfEncoder,
+    solver: CadicalSolver,
+    links: Vec<Head>,
+}
+
+/// A head as terms.
+#[derive(Clone)]
+struct Head {
+    id: Vec<Term>,
+    entry: Vec<Term>,
+    exit: Vec<Term>,
+    fails: Term,
+}
+
+impl<'a> Chain<'a> {
+    fn new(heads: &'a Heads, arena: &'a mut TermArena, budget: &Budget) -> Self {
+        let mut solver = CadicalSolver::new();
+        solver.share_interrupt(budget.solvers());
+        let encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
+        let mut chain = Self { heads, arena, encoder, solver, links: Vec::new() };
+        let first = chain.head();
+        // What a procedure does not have is false everywhere.
+        for (position, interface) in heads.interfaces.iter().enumerate() {
+            let is_it = chain.is(&first, position);
+            let surplus =
+                first.entry[interface.entry.len()..].iter().chain(&first.exit[interface.exit.len()..]);
+            for &bit in surplus {
+                let absent = chain.arena.implies(is_it, !bit);
+                chain.assert(absent);
+            }
+        }
+        chain.links.push(first);
+        chain
+    }
+
+    fn head(&mut self) -> Head {
+        let Heads { id_bits, entry_bits, exit_bits, .. } = *self.heads;
+        let mut bits = |count: usize| (0..count).map(|_| self.arena.fresh()).collect::<Vec<Term>>();
+        let (id, entry, exit) = (bits(id_bits), bits(entry_bits), bits(exit_bits));
+        Head { id, entry, exit, fails: self.arena.fresh() }
+    }
+
+    fn assert(&mut self, term: Term) {
+        self.encoder.assert_term(self.arena, term, &mut self.solver);
+    }
+
+    /// Whether a head is one of the procedure at this position of the component.
+    fn is(&mut self, head: &Head, position: usize) -> Term {
+        let mut all = Term::TRUE;
+        for (bit, &term) in head.id.iter().enumerate() {
+            all = self.arena.and(all, term.complement_if(position >> bit & 1 == 0));
+        }
+        all
+    }
+
+    /// One more head, nested in the last one and different from all.
+    fn nest(&mut self, summaries: &[Vec<Rc<Edge>>], scopes: &Scopes) {
+        let next = self.head();
+        let Some(last) = self.links.last().cloned() else { return };
+        let mut some = Term::FALSE;
+        for (position, interface) in self.heads.interfaces.iter().enumerate() {
+            let is_it = self.is(&last, position);
+            let values = self.values(interface, scopes, &last, &next);
+            for edge in &summaries[position] {
+                let nests = self.relate(edge, &values);
+                let nests = self.arena.and(is_it, nests);
+                some = self.arena.or(some, nests);
+            }
+        }
+        self.assert(some);
+        for other in self.links.clone() {
+            let differ = self.differ(&other, &next);
+            self.assert(differ);
+        }
+        self.links.push(next);
+    }
+
+    /// Which slots of a summary have which values: at the entry, and at the exit.
+    fn values(
+        &self,
+        interface: &Interface,
+        scopes: &Scopes,
+        head: &Head,
+        nested: &Head,
+    ) -> [Vec<(usize, Term)>; 2] {
+        let scope = scopes.scope(interface.procedure);
+        let with_slots = |vars: &[Var], terms: &[Term]| -> Vec<(usize, Term)> {
+            vars.iter().zip(terms).filter_map(|(&var, &term)| Some((scope.slot(var)?, term))).collect()
+        };
+        let mut exit = with_slots(&interface.exit, &head.exit);
+        let note = |note: usize| scope.slot(Var::Local(interface.first_note + note as u32)).unwrap_or(0);
+        exit.push((note(Heads::FAILS), head.fails));
+        exit.push((note(Heads::NESTED_FAILS), nested.fails));
+        for (first, terms) in [
+            (Heads::FIRST_ID, &nested.id),
+            (self.heads.first_entry(), &nested.entry),
+            (self.heads.first_exit(), &nested.exit),
+        ] {
+            exit.extend(terms.iter().enumerate().map(|(i, &term)| (note(first + i), term)));
+        }
+        [with_slots(&interface.entry, &head.entry), exit]
+    }
+
+    /// The summary with these values.
+    fn relate(&mut self, edge: &Edge, values: &[Vec<(usize, Term)>; 2]) -> Term {
+        let [entry, exit] = values;
+        let equal = entry.iter().map(|&(slot, value)| (edge.entry[slot], value));
+        let equal = equal.chain(exit.iter().map(|&(slot, value)| (edge.now[slot], value)));
+        let pairs: Vec<(Term, Term)> = equal.filter_map(|(term, value)| Some((term?, value))).collect();
+        let roots: Vec<Term> =
+            std::iter::once(edge.guard).chain(pairs.iter().map(|&(term, _)| term)).collect();
+        // Every use has variables of its own.
+        let renamed: Vec<(VarId, Term)> =
+            self.arena.support(&roots).into_iter().map(|var| (var, self.arena.fresh())).collect();
+        let mut renamed = Substitution::new(renamed);
+        let mut all = renamed.apply(self.arena, edge.guard);
+        for (term, value) in pairs {
+            let term = renamed.apply(self.arena, term);
+            let same = self.arena.iff(term, value);
+            all = self.arena.and(all, same);
+        }
+        all
+    }
+
+    fn differ(&mut self, first: &Head, second: &Head) -> Term {
+        let Self { arena, .. } = self;
+        let mut some = arena.xor(first.fails, second.fails);
+        let both = |head: &Head| head.id.iter().chain(&head.entry).copied().collect::<Vec<Term>>();
+        for (a, b) in both(first).into_iter().zip(both(second)) {
+            let differ = arena.xor(a, b);
+            some = arena.or(some, differ);
+        }
+        let mut results = Term::FALSE;
+        for (&a, &b) in first.exit.iter().zip(&second.exit) {
+            let differ = arena.xor(a, b);
+            results = arena.or(results, differ);
+        }
+        // What fails returns nothing.
+        let results = arena.and(results, !first.fails);
+        arena.or(some, results)
+    }
+
+    /// Whether there is such a chain, if the solver can tell.
+    fn is_possible(&mut self) -> Option<bool> {
+        let limits = Limits { conflicts: Some(CONFLICTS), ..Limits::NONE };
+        match self.solver.solve(&[], &limits) {
+            Answer::Sat => Some(true),
+            Answer::Unsat => Some(false),
+            Answer::Unknown(_) => None,
+        }
+    }
+}
+
+/// Reads a variable.
+fn read(var: Var) -> Op {
+    Op::Read(Read { var, primed: false, passive: false })
+}
+
+fn variable(name: &str) -> Variable {
+    Variable { name: name.to_owned(), span: Span::default() }
+}
+
+fn procedure(
+    name: &str,
+    params: u32,
+    locals: Vec<Variable>,
+    returns: u32,
+    nodes: usize,
+    steps: Vec<(Node, Node, Action)>,
+) -> Procedure {
+    let span = Span::default();
+    let mut edges: Vec<Step> =
+        steps.into_iter().map(|(from, to, action)| Step { from, to, action, span, branch: None }).collect();
+    edges.sort_by_key(|edge| edge.from);
+    let first = |node: usize| edges.partition_point(|edge| edge.from.index() < node) as u32;
+    let first_edge = (0..=nodes).map(first).collect();
+    Procedure {
+        name: name.to_owned(),
+        span,
+        params,
+        locals,
+        returns,
+        enforce: None,
+        labels: Vec::new(),
+        nodes: nodes as u32,
+        edges,
+        first_edge,
+    }
+}
