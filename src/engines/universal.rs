@@ -125,6 +125,8 @@ pub(super) fn summarise(
             Some(known) => known,
             None => *most_nested.insert(saturation.most_nested(component)?),
         };
+        let contradicts = |most: usize| grows && !is_undecided && round > most;
+        debug_assert!(!most.is_some_and(contradicts), "round {round} adds something, {most:?} are enough");
         // One round more, so that loops have seen the last summaries.
         Ok(most.map_or(!grows, |most| round > most))
     })?;

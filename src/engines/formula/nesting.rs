@@ -18,7 +18,7 @@
 
 use std::rc::Rc;
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, Term, TermArena, VarId};
+use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, Term, TermArena};
 use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
 
 use super::block::Blocks;
@@ -436,7 +436,7 @@ impl<'a> Chain<'a> {
             let is_it = self.is(&last, position);
             let values = self.values(interface, scopes, &last, &next);
             for edge in &summaries[position] {
-                let nests = self.relate(edge, &values);
+                let nests = self.relate(edge, &values, last.fails);
                 let nests = self.arena.and(is_it, nests);
                 some = self.arena.or(some, nests);
             }
@@ -449,22 +449,22 @@ impl<'a> Chain<'a> {
         self.links.push(next);
     }
 
-    /// Which slots of a summary have which values: at the entry, and at the exit.
+    /// Which slots of a summary have which values: at the entry, at the exit, and, unless the head fails, at
+    /// the exit.
     fn values(
         &self,
         interface: &Interface,
         scopes: &Scopes,
         head: &Head,
         nested: &Head,
-    ) -> [Vec<(usize, Term)>; 2] {
+    ) -> [Vec<(usize, Term)>; 3] {
         let scope = scopes.scope(interface.procedure);
         let with_slots = |vars: &[Var], terms: &[Term]| -> Vec<(usize, Term)> {
             vars.iter().zip(terms).filter_map(|(&var, &term)| Some((scope.slot(var)?, term))).collect()
         };
-        let mut exit = with_slots(&interface.exit, &head.exit);
+        let results = with_slots(&interface.exit, &head.exit);
         let note = |note: usize| scope.slot(Var::Local(interface.first_note + note as u32)).unwrap_or(0);
-        exit.push((note(Heads::FAILS), head.fails));
-        exit.push((note(Heads::NESTED_FAILS), nested.fails));
+        let mut exit = vec![(note(Heads::FAILS), head.fails), (note(Heads::NESTED_FAILS), nested.fails)];
         for (first, terms) in [
             (Heads::FIRST_ID, &nested.id),
             (self.heads.first_entry(), &nested.entry),
@@ -472,25 +472,28 @@ impl<'a> Chain<'a> {
         ] {
             exit.extend(terms.iter().enumerate().map(|(i, &term)| (note(first + i), term)));
         }
-        [with_slots(&interface.entry, &head.entry), exit]
+        [with_slots(&interface.entry, &head.entry), exit, results]
     }
 
-    /// The summary with these values.
-    fn relate(&mut self, edge: &Edge, values: &[Vec<(usize, Term)>; 2]) -> Term {
-        let [entry, exit] = values;
-        let equal = entry.iter().map(|&(slot, value)| (edge.entry[slot], value));
-        let equal = equal.chain(exit.iter().map(|&(slot, value)| (edge.now[slot], value)));
-        let pairs: Vec<(Term, Term)> = equal.filter_map(|(term, value)| Some((term?, value))).collect();
+    /// The summary with these values; what fails returns nothing.
+    fn relate(&mut self, edge: &Edge, values: &[Vec<(usize, Term)>; 3], fails: Term) -> Term {
+        let [entry, exit, results] = values;
+        let entry = entry.iter().map(|&(slot, value)| (edge.entry[slot], value, Term::FALSE));
+        let exit = exit.iter().map(|&(slot, value)| (edge.now[slot], value, Term::FALSE));
+        let results = results.iter().map(|&(slot, value)| (edge.now[slot], value, fails));
+        let equal = entry.chain(exit).chain(results);
+        let equal: Vec<(Term, Term, Term)> =
+            equal.filter_map(|(term, value, unless)| Some((term?, value, unless))).collect();
         let roots: Vec<Term> =
-            std::iter::once(edge.guard).chain(pairs.iter().map(|&(term, _)| term)).collect();
+            std::iter::once(edge.guard).chain(equal.iter().map(|&(term, ..)| term)).collect();
         // Every use has variables of its own.
-        let renamed: Vec<(VarId, Term)> =
-            self.arena.support(&roots).into_iter().map(|var| (var, self.arena.fresh())).collect();
-        let mut renamed = Substitution::new(renamed);
+        let support = self.arena.support(&roots);
+        let mut renamed = Substitution::new(support.into_iter().map(|var| (var, self.arena.fresh())));
         let mut all = renamed.apply(self.arena, edge.guard);
-        for (term, value) in pairs {
+        for (term, value, unless) in equal {
             let term = renamed.apply(self.arena, term);
             let same = self.arena.iff(term, value);
+            let same = self.arena.or(unless, same);
             all = self.arena.and(all, same);
         }
         all
