@@ -9,6 +9,7 @@
 //! | [`template`] | a block with the meaning of its variables |
 //! | [`walk`] | the run through a block that a model describes |
 //! | [`trace`] | from the edges of runs and the values that matter to a shared call tree |
+//! | [`shorten`] | shorter traces, by solving again |
 
 pub mod block;
 pub mod calls;
@@ -21,6 +22,7 @@ pub mod run;
 pub mod sat;
 pub mod saturate;
 pub mod scope;
+pub mod shorten;
 pub mod tables;
 pub mod template;
 pub mod trace;
