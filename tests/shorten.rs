@@ -4,6 +4,7 @@
 mod families;
 mod support;
 
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cusp::budget::Budget;
@@ -11,7 +12,7 @@ use cusp::certify::certify;
 use cusp::check::{decide, prepare};
 use cusp::engines::formula::shorten::{Shortened, shorten};
 use cusp::engines::{Bounds, EngineName};
-use cusp::evidence::trace::CallTree;
+use cusp::evidence::trace::{CallTree, End, RunId, Step};
 use cusp::evidence::{Trace, Verdict};
 use cusp::model::Task;
 use cusp::progress::Quiet;
@@ -36,8 +37,25 @@ fn trace_of(task: &Task, engine: EngineName) -> Option<CallTree> {
     }
 }
 
-fn length(tree: &CallTree) -> f64 {
-    tree.lengths().last().copied().unwrap_or(f64::INFINITY)
+/// The steps of all runs with everything written out; the largest number if it does not fit.
+fn lengths(tree: &CallTree) -> Vec<u64> {
+    let mut lengths: Vec<u64> = Vec::with_capacity(tree.runs.len());
+    for run in &tree.runs {
+        let inside = |id: RunId| lengths[id.index()];
+        let step = |sum: u64, step: &Step| {
+            sum.saturating_add(step.call.map_or(1, |id| inside(id).saturating_add(2)))
+        };
+        let steps = run.steps.iter().fold(0, step);
+        lengths.push(match run.end {
+            End::Inside { run, .. } => steps.saturating_add(inside(run)).saturating_add(1),
+            End::Exit | End::Violation(_) => steps,
+        });
+    }
+    lengths
+}
+
+fn length(tree: &CallTree) -> u64 {
+    *lengths(tree).last().expect("a run of the start procedure")
 }
 
 /// Shortens a trace, and checks that the result is a run that is not longer.
@@ -79,10 +97,10 @@ impl Tally {
                 Self::add(&tally.shorter, after < before);
                 let seen = *least.get_or_insert_with(|| explore(&task, Limits { stack: 60, states: 20_000 }));
                 if let Seen::Violation { steps } = seen {
-                    let optimal = after == steps as f64;
+                    let optimal = after == steps as u64;
                     Self::add(&tally.known, true);
                     Self::add(&tally.shortest, optimal);
-                    if after < steps as f64 || is_shortest && !optimal {
+                    if after < steps as u64 || is_shortest && !optimal {
                         return Err(format!("{after} steps, shortest: {is_shortest}, but it is {steps}"));
                     }
                 }
@@ -98,8 +116,10 @@ impl Tally {
         let [traces, shorter, known, shortest] =
             [traces, shorter, known, shortest].map(AtomicUsize::into_inner);
         let all = format!("{traces} traces, {shorter} shortened, {shortest} of {known} shortest");
-        assert!(known * 2 >= traces && shorter * 20 >= traces, "{all}");
-        assert!(shortest * 100 >= known * percent, "{all}");
+        // A few programs that somebody asked for need not be typical.
+        let is_small = traces < 50;
+        assert!(is_small || known * 2 >= traces && shorter * 20 >= traces, "{all}");
+        assert!(is_small || shortest * 100 >= known * percent, "{all}");
     }
 }
 
@@ -132,18 +152,18 @@ fn families_have_runs_that_are_not_longer() {
 fn a_run_of_two_to_the_power_of_eight_hundred_steps_loses_its_detours() {
     let mut text = String::from("decl g;\n");
     for i in 0..800 {
-        text += &format!("void p{i}() begin p{}(); p{}(); end\n", i + 1, i + 1);
+        let callee = i + 1;
+        let _ = writeln!(text, "void p{i}() begin p{callee}(); p{callee}(); end");
     }
     text += "void p800() begin if (*) then skip; skip; skip; fi g := !g; end\n";
     text += "void main() begin g := F; p0(); assert(g); end\n";
     let task = task_of(&text).expect("a program");
     let tree = trace_of(&task, EngineName::Summaries).expect("a trace");
-    assert!(tree.lengths()[0] > 4.0, "there is nothing to leave out");
+    assert!(lengths(&tree)[0] > 4, "there is nothing to leave out");
     let Shortened { tree, is_shortest } = shortened(&task, tree).expect("a run");
-    let lengths = tree.lengths();
-    assert!(length(&tree) > 2_f64.powi(800), "not as long as it has to be");
+    assert_eq!(length(&tree), u64::MAX, "not as long as it has to be");
     // The condition, the way behind `fi`, the assignment, and the end of the procedure.
-    assert_eq!(lengths[0], 4.0, "the innermost run takes the detour");
+    assert_eq!(lengths(&tree)[0], 4, "the innermost run takes the detour");
     assert!(!is_shortest, "nobody has looked at all runs of this length");
 }
 
@@ -171,8 +191,8 @@ fn a_long_loop_is_shortened_round_by_round() {
     let task = task_of(&text).expect("a program");
     let tree = trace_of(&task, EngineName::Bdd).expect("a trace");
     let before = length(&tree);
-    assert!(before > 4_000.0, "{before} steps");
+    assert!(before > 4_000, "{before} steps");
     let Shortened { tree, .. } = shortened(&task, tree).expect("a run");
     let after = length(&tree);
-    assert!(after < 0.9 * before, "{before} steps became {after}");
+    assert!(after < before - before / 10, "{before} steps became {after}");
 }

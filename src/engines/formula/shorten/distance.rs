@@ -67,15 +67,14 @@ impl Distances {
             calls.filter_map(|(position, arc)| Some((number(arc.callee?, Procedure::ENTRY), position)));
         let calls = Table::new(nodes, calls);
 
+        let cost_of = |arc: Arc, to_exit: &[u32]| {
+            arc.callee.map_or(1, |callee| returning(to_exit[number(callee, Procedure::ENTRY) as usize]))
+        };
         let exits = program.procedure_ids().map(|id| number(id, Procedure::EXIT));
         let to_exit = settle(nodes, exits, |node, cost, known, found| {
             for &position in into.row(node as usize) {
                 let arc = arcs[position as usize];
-                let step = match arc.callee {
-                    None => 1,
-                    Some(callee) => returning(known[number(callee, Procedure::ENTRY) as usize]),
-                };
-                found(arc.from, cost.saturating_add(step));
+                found(arc.from, cost.saturating_add(cost_of(arc, known)));
             }
             for &position in calls.row(node as usize) {
                 let arc = arcs[position as usize];
@@ -85,11 +84,7 @@ impl Distances {
         let to_violation = settle(nodes, violations.into_iter(), |node, cost, _, found| {
             for &position in into.row(node as usize) {
                 let arc = arcs[position as usize];
-                let step = match arc.callee {
-                    None => 1,
-                    Some(callee) => returning(to_exit[number(callee, Procedure::ENTRY) as usize]),
-                };
-                found(arc.from, cost.saturating_add(step));
+                found(arc.from, cost.saturating_add(cost_of(arc, &to_exit)));
             }
             for &position in calls.row(node as usize) {
                 found(arcs[position as usize].from, cost.saturating_add(1));

@@ -166,36 +166,34 @@ impl Shortener<'_> {
     }
 
     /// Cuts a part into smaller ones: a long one into many that are asked about at once, since a question about
-    /// half of a long loop is mostly in vain; others into two.
+    /// half of a long loop is mostly in vain; others into two. A call that the run ends in stands alone at last.
     fn cut(&self, run: &Run, part: Part, round: usize, open: &mut Vec<Part>) {
         let Part { from, to, .. } = part;
         let end = to.unwrap_or(run.steps.len());
-        let mut here = from;
-        let mut add = |middle: usize| {
-            open.push(Part { from: here, to: Some(middle), ..part });
-            here = middle;
-        };
-        if self.cost(run, part) > LONG {
+        let is_long = self.cost(run, part) > LONG;
+        let mut cuts = Vec::new();
+        if is_long {
             let mut room = PIECE * (round as u64 + 1) / MOST_ROUNDS as u64;
             for (position, step) in (from + 1..end).zip(&run.steps[from..]) {
-                let cost = self.placed.cost_of(step);
-                if cost >= room {
-                    add(position);
-                    room = PIECE;
-                } else {
-                    room -= cost;
+                let left = room.checked_sub(self.placed.cost_of(step)).filter(|&left| left > 0);
+                if left.is_none() {
+                    cuts.push(position);
                 }
+                room = left.unwrap_or(PIECE);
             }
-        } else if end - from > 1 {
-            add(from + (end - from) * (round + 1) / (round + 2));
         }
-        // A call that the run ends in stands alone in the end.
-        if to.is_none() && here < end && (here > from || end - from == 1) {
-            add(end);
+        if cuts.is_empty() {
+            let (steps, ends_inside) = (end - from, to.is_none());
+            match steps {
+                0 => return,
+                1 if !ends_inside => return,
+                _ if ends_inside && (is_long || steps == 1) => cuts.push(end),
+                _ => cuts.push(from + steps * (round + 1) / (round + 2)),
+            }
         }
-        if here > from {
-            open.push(Part { from: here, ..part });
-        }
+        let begins = std::iter::once(from).chain(cuts.iter().copied());
+        let ends = cuts.iter().copied().map(Some).chain([to]);
+        open.extend(begins.zip(ends).map(|(from, to)| Part { from, to, ..part }));
     }
 
     fn part(&mut self, run: &mut Run, part: Part) -> Outcome {
