@@ -111,7 +111,7 @@ impl Tally {
     }
 
     /// At least this share of the traces are shortest ones, and something was there to be shortened.
-    fn is_good(self, percent: usize) {
+    fn assert_shortest(self, percent: usize) {
         let Self { traces, shorter, known, shortest } = self;
         let [traces, shorter, known, shortest] =
             [traces, shorter, known, shortest].map(AtomicUsize::into_inner);
@@ -127,14 +127,14 @@ const ENGINES: [EngineName; 3] = [EngineName::Summaries, EngineName::Lazy, Engin
 
 #[test]
 fn traces_of_small_programs_become_shortest_ones() {
-    Tally::of(300, sequential, &ENGINES).is_good(95);
+    Tally::of(300, sequential, &ENGINES).assert_shortest(95);
 }
 
 #[test]
 fn traces_of_larger_programs_become_shorter() {
     let larger =
         |seed| sequential_within(seed, Size { globals: 4, locals: 4, returns: 3, procs: 6, statements: 12 });
-    Tally::of(40, larger, &ENGINES).is_good(80);
+    Tally::of(40, larger, &ENGINES).assert_shortest(80);
 }
 
 #[test]
