@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
+use crate::engines::formula::shorten::{Shortened, shorten};
 use crate::engines::{self, Engine, EngineName};
 use crate::evidence::{Trace, Verdict};
 use crate::model::lower::{Replication, lower};
@@ -139,13 +140,34 @@ pub fn check(source: &Source, options: &Options, budget: &Budget, progress: &dyn
 #[must_use]
 pub fn answer(task: &Task, options: &Options, budget: &Budget, progress: &dyn Progress) -> Answer {
     let reduces = !options.no_reduce;
-    if options.engine == EngineName::Auto {
-        return portfolio::run(task, Setup { reduces, bounds: options.bounds }, budget, progress);
+    let answer = if options.engine == EngineName::Auto {
+        portfolio::run(task, Setup { reduces, bounds: options.bounds }, budget, progress)
+    } else {
+        let engine = options.engine.engine_within(options.bounds);
+        let verdict = decide(task, &*engine, reduces, budget, progress);
+        let result = certify::certify(task, verdict, budget);
+        Answer { result, engine: engine.name(), rejected: Vec::new() }
+    };
+    with_short_trace(task, answer, budget, progress)
+}
+
+/// The same answer with a shorter trace, if one is found. It is replayed like the one before it, which stays if
+/// that does not work out: nothing is lost.
+fn with_short_trace(task: &Task, mut answer: Answer, budget: &Budget, progress: &dyn Progress) -> Answer {
+    let Ok(certified) = &answer.result else { return answer };
+    let Verdict::Unsafe(Trace::Sequential(tree)) = certified.verdict() else { return answer };
+    progress.say(&|| "looking for a shorter trace".to_owned());
+    let Shortened { tree: shorter, is_shortest } = shorten(task, tree.clone(), budget);
+    progress.count("trace known to be a shortest one", u64::from(is_shortest));
+    if shorter == *tree {
+        return answer;
     }
-    let engine = options.engine.engine_within(options.bounds);
-    let verdict = decide(task, &*engine, reduces, budget, progress);
-    let result = certify::certify(task, verdict, budget);
-    Answer { result, engine: engine.name(), rejected: Vec::new() }
+    match certify::certify(task, Verdict::Unsafe(Trace::Sequential(shorter)), budget) {
+        Ok(shorter) if matches!(shorter.verdict(), Verdict::Unsafe(_)) => answer.result = Ok(shorter),
+        Ok(_) => {}
+        Err(rejection) => answer.rejected.push(("shorten", rejection)),
+    }
+    answer
 }
 
 /// Runs an engine, on a reduced task if that is wanted and the engine can do with one.

@@ -66,9 +66,9 @@ pub struct Relation {
 /// - from every pair of the relation at a cut whose current state satisfies `enforce`, every run through the
 ///   block comes to the next cut with a pair of the relation there;
 /// - at every call on the way, the callee's entry (globals and arguments, as a pair with itself and any
-///   other locals that satisfy the callee's `enforce`) is in the relation at the callee's entry; the
-///   call may return with every pair of the relation at the callee's exit that has this entry;
-/// - where the property may be violated on the way, or a call has an entry in the callee's
+///   other locals that satisfy the callee's `enforce`) is in the relation at the callee's entry; if there are
+///   such locals, the call may return with every pair of the relation at the callee's exit that has this entry;
+/// - where the property may be violated on the way, or a call that can be entered has an entry in the callee's
 ///   [`Place::Failure`], the entry state of the pair is in the failures of the procedure; a run ends where it
 ///   violates, so nothing is asked about what comes behind it;
 /// - no start state is in the failures of the start procedure.

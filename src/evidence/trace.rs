@@ -155,7 +155,9 @@ impl CallTree {
         self.without_unused_runs()
     }
 
-    fn without_unused_runs(self) -> Self {
+    /// The same tree without runs that nobody refers to.
+    #[must_use]
+    pub fn without_unused_runs(self) -> Self {
         let mut is_used = vec![false; self.runs.len()];
         if let Some(last) = is_used.last_mut() {
             *last = true;

@@ -57,7 +57,7 @@
 //! touch a variable of the page.
 
 mod flow;
-pub(super) mod order;
+pub(crate) mod order;
 mod page;
 
 use flow::{Flow, Scope};

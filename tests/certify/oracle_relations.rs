@@ -216,11 +216,16 @@ pub fn missing(task: &Task, sets: &Sets) -> Missing {
                     if !oracle.passes(call, now, passed) {
                         continue;
                     }
+                    let mut is_entered = false;
                     for rest in 0..1_u32 << (oracle.width(callee) - oracle.interface(callee)) {
                         let state = rest << oracle.interface(callee) | passed;
                         if oracle.enforced(callee, state) {
                             points.insert((callee, 0, passed, state));
+                            is_entered = true;
                         }
+                    }
+                    if !is_entered {
+                        continue;
                     }
                     if sets.failures.contains(&(callee, passed)) {
                         failures.insert((procedure, entry));

@@ -10,8 +10,8 @@ use cusp::model::{Action, Assign, Call, Edge, Expr, Op, Place, ProcId, Procedure
 /// What was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen {
-    /// A violation.
-    Violation,
+    /// A violation after so many steps; none comes sooner, unless it needs a deeper stack.
+    Violation { steps: usize },
     /// All states, and no violation.
     All,
     /// No violation, but some states were left out.
@@ -43,7 +43,8 @@ struct State {
 pub fn explore(task: &Task, limits: Limits) -> Seen {
     let explorer = Explorer { task };
     let mut seen: HashSet<State> = HashSet::new();
-    let mut open: VecDeque<State> = VecDeque::new();
+    let mut open: VecDeque<(State, usize)> = VecDeque::new();
+    let mut depth = 0;
     let mut complete = true;
     let start = task.program.start.index();
     let mut successors = Vec::new();
@@ -62,15 +63,16 @@ pub fn explore(task: &Task, limits: Limits) -> Seen {
                 return Seen::TooMuch;
             }
             if seen.insert(state.clone()) {
-                open.push_back(state);
+                open.push_back((state, depth));
             }
         }
-        let Some(state) = open.pop_front() else {
+        let Some((state, steps)) = open.pop_front() else {
             return if complete { Seen::All } else { Seen::TooMuch };
         };
+        depth = steps + 1;
         for thread in 0..state.threads.len() {
             if explorer.violates(&state, thread) {
-                return Seen::Violation;
+                return Seen::Violation { steps };
             }
             if state.threads[thread].len() > limits.stack {
                 complete = false;

@@ -189,12 +189,13 @@ impl<C: Conclude> Traversal<'_, C> {
         let place = (callee_id, Place::Node(Procedure::ENTRY));
         self.goal(what, place, inside.guard, &entry, &now)?;
 
+        // Where no locals satisfy the callee's `enforce`, it is not entered: it neither fails nor returns.
         let failure = self.view.may_be_failure(callee_id, &entry);
-        let failure = self.view.terms().arena.and(state.guard, failure);
+        let failure = self.view.terms().arena.and(inside.guard, failure);
         let View { index, instances, questions, .. } = &mut self.view;
         let terms = &mut questions.terms;
         let positions = index.at(callee_id, Place::Node(Procedure::EXIT));
-        let guards = terms.alternatives(state.guard, positions.len());
+        let guards = terms.alternatives(inside.guard, positions.len());
         let first_slot = model.globals() + callee.first_return() as usize;
         let mut results: Option<State> = None;
         for (&position, choice) in positions.iter().zip(guards) {

@@ -10,6 +10,7 @@
 //! | [`nesting`] | how deep the calls of a recursive component have to be nested |
 //! | [`walk`] | the run through a block that a model describes |
 //! | [`trace`] | from the edges of runs and the values that matter to a shared call tree |
+//! | [`shorten`] | shorter traces, by solving again |
 
 pub mod block;
 pub mod calls;
@@ -23,6 +24,7 @@ pub mod run;
 pub mod sat;
 pub mod saturate;
 pub mod scope;
+pub mod shorten;
 pub mod tables;
 pub mod template;
 pub mod trace;

@@ -26,6 +26,8 @@
 //!   step and for all states that `C` allows, whether they can be reached or not. It is the reason why
 //!   assignments to dead globals become `g := *` and do not go: a callee is entered with all globals, and if
 //!   a dead one had another value in `Q` than in `P`, one could not tell which entry of the callee `P` is at.
+//!   Calls that `Q` lacks cannot satisfy the callee's `enforce`, so that they neither return nor fail, whatever
+//!   the relations of the callee say of such an entry.
 //!
 //! Evidence about paths is another matter: a k-inductive proof starts its paths anywhere, where `C` need not
 //! hold, and counts states as different that differ in variables that went. [`Keep::States`] is for it.
