@@ -162,3 +162,14 @@ fn the_proof_file_has_the_whole_evidence() {
     assert_eq!(proof["proof"]["evidence"]["elements"].as_array().map(Vec::len), Some(5));
     assert_eq!(cover(&["-q", "--proof", "/nowhere/proof.json", TURNS]).0, 6);
 }
+
+#[test]
+fn runs_of_communicating_machines_show_their_edges() {
+    insta::assert_snapshot!(cover(&["tests/corpus/nets/producer_consumer_notify.cm"]).1, @"");
+    insta::assert_snapshot!(cover(&["tests/corpus/nets/client_server.cm"]).1, @"");
+    let text =
+        "var coin; machine A [2] { states s, t; s -> t when coin do coin := *; } target A.t >= 2 when !coin;";
+    insta::assert_snapshot!(cover_on(&["-"], text).1, @"");
+    let (code, _, err) = cover(&["--target", "0|1", "tests/corpus/nets/client_server.cm"]);
+    insta::assert_snapshot!(format!("{code}\n{err}"), @"");
+}
