@@ -7,8 +7,11 @@ use std::path::Path;
 use cusp::budget::Budget;
 use cusp::certify::certify_net;
 use cusp::cover::{Input, Options, prepare};
+use cusp::cutoff::{Failure, Found, cutoff};
 use cusp::diagnostic::render;
-use cusp::engines::nets::{NetEngine, NetEngineName, reference::Reference};
+use cusp::engines::nets::explicit::Explicit;
+use cusp::engines::nets::reference::Reference;
+use cusp::engines::nets::{NetEngine, NetEngineName};
 use cusp::evidence::NetVerdict;
 use cusp::net::fire::successors;
 use cusp::net::{Marking, Net, cm};
@@ -156,14 +159,16 @@ fn every_system_of_the_corpus_has_the_expected_verdict_on_every_engine() {
         assert!(prepared.warnings.is_empty() && prepared.notes.is_empty(), "{}", path.display());
         for name in NetEngineName::ALL {
             let context = format!("{} {name:?}", path.display());
-            let (word, _) = verdict(&*name.engine(), &prepared.net, &context);
-            // Without a proof system of its own, `directed` only refutes; `explicit` proves nothing about
-            // any number of copies, or with zero tests.
-            let may_give_up = matches!(name, NetEngineName::Directed | NetEngineName::Explicit);
-            assert!(
-                word == expected || word == "unknown" && may_give_up && expected == "safe",
-                "{context}: {word}"
-            );
+            // A search that proves nothing need not end where there is nothing to find; one that looks at
+            // one marking after the other does not end with any number of copies.
+            let engine: Box<dyn NetEngine> = match name {
+                NetEngineName::Directed if expected == "safe" => continue,
+                NetEngineName::Explicit => Box::new(Explicit { most_markings: 2000 }),
+                _ => name.engine(),
+            };
+            let (word, _) = verdict(&*engine, &prepared.net, &context);
+            let may_give_up = name == NetEngineName::Explicit;
+            assert!(word == expected || word == "unknown" && may_give_up, "{context}: {word}");
         }
         words.push(expected.to_owned());
     }
@@ -264,4 +269,20 @@ fn values_that_nobody_knows_are_guessed_once() {
     // Updates read the values before the step.
     assert_eq!(word(&text("when x do x := y, y := x", "A.t when !x & y")), "unsafe");
     assert_eq!(word(&text("when x do x := y, y := x", "A.t when x | !y")), "safe");
+}
+
+#[test]
+fn cutoffs_are_found_where_nothing_is_asked_to_be_empty() {
+    let answer = |text: &str| cutoff(&net(text), &Budget::unlimited(), &Quiet);
+    let lock = "var lock := F;
+        machine A { states s, t; s -> t when !lock do lock := T; t -> s when lock do lock := F; }
+        target A.t >= 2;";
+    let found = answer(lock).expect("threads");
+    assert!(matches!(found.found, Found::Cutoff(_)), "{:?}", found.found);
+    assert!(matches!(found.certified.verdict(), NetVerdict::Safe(_)));
+    let bell = "machine A { states s, t; s -> t : e~!; s -> t : e~?; } target A.t;";
+    match answer(bell) {
+        Err(Failure::NotThreads(why)) => assert_eq!(why.to_string(), "the net tests for zero"),
+        other => panic!("{other:?}"),
+    }
 }

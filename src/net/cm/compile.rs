@@ -88,8 +88,8 @@ struct Compiler<'s> {
     states: Vec<Vec<PlaceId>>,
     /// For each name of events, from where and to where its receivers go.
     receivers: Vec<BTreeSet<(PlaceId, PlaceId)>>,
-    /// So much of [`MOST_PARTS`] is left.
-    parts_left: usize,
+    /// So much of [`MOST_PARTS`] is left; `None` once it was not enough, which is reported once.
+    parts_left: Option<usize>,
     findings: Findings,
 }
 
@@ -125,7 +125,7 @@ impl<'s> Compiler<'s> {
             }
         }
         let findings = Findings::default();
-        Self { system, builder, values, states, receivers, parts_left: MOST_PARTS, findings }
+        Self { system, builder, values, states, receivers, parts_left: Some(MOST_PARTS), findings }
     }
 
     /// The steps that decide what is open.
@@ -167,30 +167,30 @@ impl<'s> Compiler<'s> {
     }
 
     fn edge(&mut self, machine: usize, edge: &Edge) {
-        let ways = match edge.event {
-            None => vec![Way::default()],
-            Some(Event::Send(label)) => self.ways(label),
-            // It is part of the transitions of its senders.
-            Some(Event::Receive(_)) => return,
+        // An edge that receives is part of the transitions of its senders.
+        let Some(parts_left) = self.parts_left.filter(|_| !matches!(edge.event, Some(Event::Receive(_))))
+        else {
+            return;
         };
-        // What keeps its value is not asked for.
-        let keeps = |(global, value): &&(GlobalId, Value)| matches!(value, Value::Of(formula) if formula.ops() == [Op::Global(*global)]);
         let updates: Vec<(GlobalId, Value)> =
-            edge.updates.iter().filter(|update| !keeps(update)).cloned().collect();
+            edge.updates.iter().filter(|update| !keeps_its_value(update)).cloned().collect();
         let cases = self.cases(&edge.guard, &updates, edge.span, "this step can never happen");
+        if cases.is_empty() {
+            return;
+        }
+        let ways = match edge.event {
+            Some(Event::Send(label)) => self.ways(label),
+            _ => vec![Way::default()],
+        };
         let moves: usize = ways.iter().map(|way| 1 + way.moves.len()).sum();
         let literals: usize = cases.iter().map(|case| case.literals.len()).sum();
         let parts = moves.saturating_mul(cases.len()).saturating_add(literals.saturating_mul(ways.len()));
-        let Some(left) = self.parts_left.checked_sub(parts) else {
-            // One report is enough: all that follow would be too many as well.
-            if std::mem::take(&mut self.parts_left) > 0 {
-                let message =
-                    format!("with this edge, there are more than {MOST_PARTS} ways to move together");
-                self.findings.push(Diagnostic::error(edge.span, message));
-            }
+        self.parts_left = parts_left.checked_sub(parts);
+        if self.parts_left.is_none() {
+            let message = format!("with this edge, there are more than {MOST_PARTS} ways to move together");
+            self.findings.push(Diagnostic::error(edge.span, message));
             return;
-        };
-        self.parts_left = left;
+        }
         let sender = [edge.from, edge.to].map(|state| self.states[machine][state]);
         for case in &cases {
             for way in &ways {
@@ -279,6 +279,11 @@ impl<'s> Compiler<'s> {
             }
         }
     }
+}
+
+/// Whether the update is `x := x`, so that nobody has to know the value.
+fn keeps_its_value((global, value): &(GlobalId, Value)) -> bool {
+    matches!(value, Value::Of(formula) if formula.ops() == [Op::Global(*global)])
 }
 
 /// A token for each time that a place is listed.
