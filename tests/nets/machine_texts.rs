@@ -4,7 +4,7 @@ use cusp::diagnostic::render;
 use cusp::net::cm::{self, System};
 use cusp::source::{Source, Span};
 
-use crate::support::machines::Machines;
+use crate::support::machines::RandomSystem;
 
 /// What is said about a text.
 fn told(text: &str) -> String {
@@ -34,7 +34,7 @@ fn without_spans(mut system: System) -> System {
 #[test]
 fn systems_are_written_as_they_are_read() {
     for seed in 1..=1000 {
-        let machines = Machines::random(seed);
+        let machines = RandomSystem::random(seed);
         let copies = ["0", "1", "2..", "0..3"].map(str::to_owned);
         let one = system(&machines.text(&copies[seed as usize % 3..]));
         let text = cm::print(&one);

@@ -13,12 +13,12 @@ use cusp::engines::nets::explicit::Explicit;
 use cusp::engines::nets::reference::Reference;
 use cusp::engines::nets::{NetEngine, NetEngineName};
 use cusp::evidence::NetVerdict;
-use cusp::net::fire::successors;
+use cusp::net::fire::{fire_or_replace, successors};
 use cusp::net::{Marking, Net, cm};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 
-use crate::support::machines::{Machines, State};
+use crate::support::machines::{RandomSystem, State};
 use crate::support::rng::Rng;
 use crate::support::seeds;
 
@@ -86,7 +86,7 @@ fn nets_of_random_machines_reach_what_the_interpreter_does() {
     let (mut safe, mut refuted) = (0_u64, 0_u64);
     let all = seeds(3000);
     for seed in all.clone() {
-        let machines = Machines::random(seed);
+        let machines = RandomSystem::random(seed);
         let mut rng = Rng::new(seed);
         let copies: Vec<usize> = machines.machines.iter().map(|_| rng.below(4)).collect();
         let written: Vec<String> = copies.iter().map(usize::to_string).collect();
@@ -114,7 +114,7 @@ fn verdicts_for_any_number_of_copies_are_those_of_small_numbers() {
     let mut refuted = 0_u64;
     let all = seeds(1000);
     for seed in all.clone() {
-        let machines = Machines::random(seed);
+        let machines = RandomSystem::random(seed);
         let written: Vec<String> = machines.machines.iter().map(|_| "0..".to_owned()).collect();
         let text = machines.text(&written);
         let context = format!("CUSP_SEED={seed} CUSP_COUNT=1\n{text}");
@@ -254,6 +254,25 @@ fn an_asynchronous_send_is_not_lost_on_somebody_who_listens() {
     assert_eq!(word(&text(2, "S.t, R.a, R.b")), "unsafe");
     assert_eq!(word(&text(2, "S.t, R.a >= 2")), "safe");
     assert_eq!(word(&text(2, "S.t, R.b >= 2")), "safe");
+}
+
+#[test]
+fn a_rendez_vous_takes_the_place_of_a_step_that_wants_nobody_to_be_there() {
+    let net = net("machine S [1] { states s, t; s -> t : e~!; } machine R { states a, b; a -> b : e~?; }");
+    let alone = net.transition_ids().find(|&id| !net.transition(id).is_monotone()).expect("a zero test");
+    let marking = |names: &[&str]| {
+        let place = |name: &str| net.place_ids().find(|&id| net.place(id).name == name).expect("a place");
+        Marking::sum_of(names.iter().map(|name| (place(name), 1))).expect("small")
+    };
+    let goal = marking(&["S.t"]);
+    let fired = |names: &[&str]| fire_or_replace(&net, alone, &marking(names), &goal).expect("small");
+    let (step, after) = fired(&["S.s", "R.b"]).expect("nobody listens");
+    assert_eq!((step.transition, after), (alone, marking(&["S.t", "R.b"])));
+    let (step, after) = fired(&["S.s", "R.a", "R.a"]).expect("somebody listens");
+    assert!(step.transition != alone);
+    assert_eq!(after, marking(&["S.t", "R.a", "R.b"]));
+    assert!(fired(&["R.a"]).is_none());
+    assert_eq!(fire_or_replace(&net, alone, &marking(&["S.s"]), &marking(&["R.a"])), Ok(None));
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl Tree {
             4 => Self::Not(Box::new(Self::random(rng, globals, depth - 1))),
             _ => {
                 let [left, right] = [(); 2].map(|()| Box::new(Self::random(rng, globals, depth - 1)));
-                Self::Binary(*rng.pick(&OPERATORS), left, right)
+                Self::Binary(rng.pick(&OPERATORS), left, right)
             }
         }
     }
@@ -100,7 +100,7 @@ pub struct Target {
 }
 
 #[derive(Clone, Debug)]
-pub struct Machines {
+pub struct RandomSystem {
     /// Values at the start; either one if `None`.
     pub globals: Vec<Option<bool>>,
     pub labels: Vec<Kind>,
@@ -115,7 +115,7 @@ pub struct State {
     pub copies: Vec<(usize, usize)>,
 }
 
-impl Machines {
+impl RandomSystem {
     /// A small system.
     pub fn random(seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -256,9 +256,8 @@ impl Machines {
             }
         }
         match self.labels[label] {
-            Kind::RendezVous => one_of_them,
             Kind::Asynchronous if one_of_them.is_empty() => vec![moved.to_vec()],
-            Kind::Asynchronous => one_of_them,
+            Kind::RendezVous | Kind::Asynchronous => one_of_them,
             Kind::Broadcast => {
                 let mut all = vec![moved.to_vec()];
                 for &copy in others.iter().filter(|&&copy| !goals(copy).is_empty()) {

@@ -107,7 +107,9 @@ impl<'s> Compiler<'s> {
             let decided = [place("F"), place("T")];
             let places = Values { decided, open: is_open.then(|| place("*")) };
             let start = global.initial.map_or(places.open, |value| Some(places.place(value)));
-            start.into_iter().for_each(|place| builder.initial(place, Range::exactly(1)));
+            if let Some(start) = start {
+                builder.initial(start, Range::exactly(1));
+            }
             values.push(places);
         }
         let mut states = Vec::new();
@@ -115,7 +117,9 @@ impl<'s> Compiler<'s> {
             let place =
                 |state: &String| builder.named(&format!("{}.{state}", machine.name), PlaceKind::Machine);
             let places: Vec<PlaceId> = machine.states.iter().map(place).collect();
-            places.first().into_iter().for_each(|&first| builder.initial(first, machine.copies));
+            if let Some(&first) = places.first() {
+                builder.initial(first, machine.copies);
+            }
             states.push(places);
         }
         let mut receivers = vec![BTreeSet::new(); system.labels.len()];

@@ -153,13 +153,16 @@ fn binary(op: Op, left: Result<bool, GlobalId>, right: Result<bool, GlobalId>) -
     }
 }
 
+/// What variables become; either value if `None`.
+pub(super) type Results = Vec<(GlobalId, Option<bool>)>;
+
 /// A case: some variables have these values, and all that was asked about is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
     /// The values that make up the case.
     pub literals: Vec<(GlobalId, bool)>,
-    /// What variables become; either value if `None`.
-    pub results: Vec<(GlobalId, Option<bool>)>,
+    /// What variables become.
+    pub results: Results,
 }
 
 /// There are more cases than [`MOST_CASES`].
@@ -198,11 +201,7 @@ pub(super) fn cases(guard: &Formula, updates: &[(GlobalId, Value)]) -> Result<Ve
 }
 
 /// The results, or `None` if the guard does not hold, or a variable that has to be known first.
-fn case(
-    guard: &Formula,
-    updates: &[(GlobalId, Value)],
-    known: &Known,
-) -> Result<Option<Vec<(GlobalId, Option<bool>)>>, GlobalId> {
+fn case(guard: &Formula, updates: &[(GlobalId, Value)], known: &Known) -> Result<Option<Results>, GlobalId> {
     if !guard.value(known)? {
         return Ok(None);
     }
