@@ -303,7 +303,7 @@ fn too_many_cases_are_an_error() {
 fn too_many_pairs_are_an_error() {
     // So many senders and receivers of one event, each with a state of its own to go to.
     let states: Vec<String> = (0..1500).map(|i| format!("s{i}")).collect();
-    let edges = |sign: &str| states.iter().map(|s| format!("s0->{s}:e{sign};")).collect::<String>();
+    let edges = |sign: &str| states.iter().map(|s| format!("s0->{s}:e{sign};")).collect::<Vec<_>>().concat();
     let text = format!("machine A {{ states {};\n{}\n{}}}", states.join(","), edges("!"), edges("?"));
     let told = told(&text);
     assert!(

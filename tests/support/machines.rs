@@ -29,7 +29,7 @@ impl Tree {
             4 => Self::Not(Box::new(Self::random(rng, globals, depth - 1))),
             _ => {
                 let [left, right] = [(); 2].map(|()| Box::new(Self::random(rng, globals, depth - 1)));
-                Self::Binary(rng.pick(&OPERATORS), left, right)
+                Self::Binary(OPERATORS[rng.below(OPERATORS.len())], left, right)
             }
         }
     }
