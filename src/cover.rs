@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::engines::nets::NetEngineName;
 use crate::net::tts::state::parse_property;
 use crate::net::tts::{self, InitialState, TargetState};
-use crate::net::{Net, spec};
+use crate::net::{Net, cm, spec};
 use crate::progress::Progress;
 use crate::source::{LoadError, Source, Span};
 
@@ -19,21 +19,28 @@ pub enum Format {
     Spec,
     /// BFC.
     Tts,
+    /// Communicating machines.
+    Cm,
 }
 
 impl Format {
     /// By the ending of the name; where that says nothing, by the first word, which is a number in
-    /// a thread transition system.
+    /// a thread transition system, and `vars` in a net.
     #[must_use]
     pub fn of(path: &Path, source: &Source) -> Self {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("spec") => Self::Spec,
             Some("tts") => Self::Tts,
+            Some("cm") => Self::Cm,
             _ => {
                 let line =
                     source.text().lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
-                let number = line.is_some_and(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-                if number { Self::Tts } else { Self::Spec }
+                let word = line.and_then(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next());
+                match word.unwrap_or_default() {
+                    "var" | "machine" | "target" => Self::Cm,
+                    word if word.starts_with(|c: char| c.is_ascii_digit()) => Self::Tts,
+                    _ => Self::Spec,
+                }
             }
         }
     }
@@ -138,20 +145,34 @@ pub fn cover(input: &Input, options: &Options, budget: &Budget, progress: &dyn P
 /// All findings about the texts, if at least one of them is an error.
 pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Findings>> {
     let about_net = |diagnostics| vec![Findings { about_property: false, diagnostics }];
+    let complete = |ending: &str| {
+        if options.initial.is_none() && options.targets.is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "`--initial` and `--target` are for thread transition systems; \
+             a `{ending}` file says itself where it starts and what must not be covered"
+        );
+        Err(about_net(vec![Diagnostic::error(Span::default(), message)]))
+    };
     let mut prepared = match input.format {
         Format::Spec => {
-            if options.initial.is_some() || !options.targets.is_empty() {
-                let message = "`--initial` and `--target` are for thread transition systems; \
-                               a `.spec` file says itself where it starts and what must not be covered";
-                return Err(about_net(vec![Diagnostic::error(Span::default(), message)]));
-            }
+            complete(".spec")?;
             let (net, warnings) = spec::parse(&input.source).map_err(about_net)?;
             Prepared { net, warnings: about_net(warnings), notes: Vec::new() }
         }
         Format::Tts => prepare_tts(input, options)?,
+        Format::Cm => {
+            complete(".cm")?;
+            let (system, mut warnings) = cm::parse(&input.source).map_err(about_net)?;
+            let (net, more) = cm::compile(&system).map_err(about_net)?;
+            warnings.extend(more);
+            Prepared { net, warnings: about_net(warnings), notes: Vec::new() }
+        }
     };
     prepared.warnings.retain(|findings| !findings.diagnostics.is_empty());
-    if !prepared.net.is_monotone() {
+    // Those of communicating machines are not in the text, and weakening them changes no verdict.
+    if !prepared.net.is_monotone() && input.format != Format::Cm {
         let note = "there are zero tests (`=`, `in`): they are weakened to `>=` to prove safety, and \
                     obeyed in runs that are shown";
         prepared.notes.push(note.to_owned());

@@ -162,3 +162,58 @@ fn the_proof_file_has_the_whole_evidence() {
     assert_eq!(proof["proof"]["evidence"]["elements"].as_array().map(Vec::len), Some(5));
     assert_eq!(cover(&["-q", "--proof", "/nowhere/proof.json", TURNS]).0, 6);
 }
+
+#[test]
+fn runs_of_communicating_machines_show_their_edges() {
+    insta::assert_snapshot!(cover(&["tests/corpus/nets/producer_consumer_notify.cm"]).1, @"
+    UNSAFE  tests/corpus/nets/producer_consumer_notify.cm: a target can be covered with 4 machines, in 8 steps
+      --> tests/corpus/nets/producer_consumer_notify.cm:20:1
+       |
+    20 | target Producer.waiting >= 2, Consumer.waiting >= 2;
+       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ can be covered
+    the run, 8 steps:
+             start                                                        full=F Producer.ready=2
+                                                                          Consumer.ready=2
+      15:3   ready -> waiting when !full                                  Consumer.ready=1
+                                                                          Consumer.waiting=1
+      15:3   ready -> waiting when !full                                  Consumer.ready=0
+                                                                          Consumer.waiting=2
+       9:3   ready -> ready : awake~! when !full do full := T             full=T Consumer.ready=1
+                                                                          Consumer.waiting=1
+       8:3   ready -> waiting when full                                   Producer.ready=1
+                                                                          Producer.waiting=1
+       8:3   ready -> waiting when full                                   Producer.ready=0
+                                                                          Producer.waiting=2
+      16:3   ready -> ready : awake~! when full do full := F              full=F Consumer.ready=2
+                                                                          Consumer.waiting=0
+      15:3   ready -> waiting when !full                                  Consumer.ready=1
+                                                                          Consumer.waiting=1
+      15:3   ready -> waiting when !full                                  Consumer.ready=0
+                                                                          Consumer.waiting=2
+             target Producer.waiting >= 2, Consumer.waiting >= 2 [cov...  Producer.waiting=2
+                                                                          Consumer.waiting=2
+    ");
+    insta::assert_snapshot!(cover(&["tests/corpus/nets/client_server.cm"]).1, @"SAFE  tests/corpus/nets/client_server.cm: no target can be covered, however many machines there are (auto engine; a basis of 22 elements with at most 4 machines, 2 linear invariants, checked)");
+    let text =
+        "var coin; machine A [2] { states s, t; s -> t when coin do coin := *; } target A.t >= 2 when !coin;";
+    insta::assert_snapshot!(cover_on(&["-"], text).1, @"
+    UNSAFE  <stdin>: a target can be covered with 2 machines, in 5 steps
+     --> <stdin>:1:73
+      |
+    1 | var coin; machine A [2] { states s, t; s -> t when coin do coin := *; } target A.t >= 2 when !coin;
+      |                                                                         ^^^^^^^^^^^^^^^^^^^^^^^^^^ can be covered
+    the run, 5 steps:
+             start                                 coin=* A.s=2
+       1:5   coin                                  coin=T
+      1:40   s -> t when coin do coin := *         coin=* A.s=1 A.t=1
+       1:5   coin                                  coin=T
+      1:40   s -> t when coin do coin := *         coin=* A.s=0 A.t=2
+       1:5   coin                                  coin=F
+             target A.t >= 2 when !coin [covered]  coin=F A.t=2
+    ");
+    let (code, _, err) = cover(&["--target", "0|1", "tests/corpus/nets/client_server.cm"]);
+    insta::assert_snapshot!(format!("{code}\n{err}"), @"
+    1
+    error: `tests/corpus/nets/client_server.cm`: `--initial` and `--target` are for thread transition systems; a `.cm` file says itself where it starts and what must not be covered
+    ");
+}

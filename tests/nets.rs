@@ -8,6 +8,10 @@ mod corpus;
 mod fast;
 #[path = "nets/formats.rs"]
 mod formats;
+#[path = "nets/machine_texts.rs"]
+mod machine_texts;
+#[path = "nets/machines.rs"]
+mod machines;
 mod support;
 
 use cusp::net::fire::{fire, fire_towards, successors};

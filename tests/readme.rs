@@ -56,6 +56,20 @@ fn the_example_of_the_language_is_a_program() {
 }
 
 #[test]
+fn the_example_of_machines_is_a_system() {
+    let example = blocks(&readme(), "text")[4].clone();
+    let source = cusp::source::Source::new("README.md", example);
+    let read = cusp::net::cm::parse(&source).and_then(|(system, warnings)| {
+        let (net, more) = cusp::net::cm::compile(&system)?;
+        Ok((net, [warnings, more].concat()))
+    });
+    let (net, warnings) =
+        read.map_err(|findings| cusp::diagnostic::render(&source, &findings, false)).expect("a system");
+    assert!(warnings.is_empty(), "{warnings:?}");
+    assert_eq!(net.targets.len(), 2);
+}
+
+#[test]
 fn ci_runs_the_test_command_of_the_readme() {
     let command = blocks(&readme(), "sh")[1].trim().to_owned();
     let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).expect("a CI script");

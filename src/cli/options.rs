@@ -77,6 +77,7 @@ Ctrl-C ends a run with the best partial answer; pressed again, it ends the run a
 const COVER_HELP: &str = "\
 Examples:
   cusp cover mesi.spec                        a net that says itself what it asks
+  cusp cover server.cm                        communicating machines, any number of each
   cusp cover lock.tts                         a thread transition system; the target is in lock.prop
   cusp cover --target '2|11,11' lock.tts      shared state 2 with two threads in local state 11
   cusp cover --initial '0|1/2' lock.tts       one thread in 1 and any number in 2 at the start
@@ -92,7 +93,8 @@ Ctrl-C ends a run with the best partial answer; pressed again, it ends the run a
 #[derive(Debug, ClapArgs)]
 #[command(after_help = COVER_HELP)]
 pub struct CoverArgs {
-    /// Nets (.spec) and thread transition systems (.tts) to check; `-` is standard input
+    /// Nets (.spec), communicating machines (.cm) and thread transition systems (.tts) to check; `-` is
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -171,7 +173,8 @@ Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CUTOFF_HELP)]
 pub struct CutoffArgs {
-    /// Thread transition systems (.tts) and nets (.spec); `-` is standard input
+    /// Thread transition systems (.tts), nets (.spec) and communicating machines (.cm); `-` is standard
+    /// input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 

@@ -164,7 +164,7 @@ fn initial_states(net: &Net, threads: usize) -> Vec<State> {
         let number = place.index() as u32;
         match net.place(place).kind {
             PlaceKind::Shared(_) => shared = Some(number),
-            PlaceKind::Local(_) | PlaceKind::Counter => {
+            PlaceKind::Local(_) | PlaceKind::Counter | PlaceKind::Value | PlaceKind::Machine => {
                 fixed.extend(std::iter::repeat_n(number, range.least as usize));
                 if range.most.is_none() {
                     unbounded.push(number);

@@ -25,15 +25,20 @@ impl Builder {
 
     /// The counter with this name.
     pub fn counter(&mut self, name: &str) -> PlaceId {
+        self.named(name, PlaceKind::Counter)
+    }
+
+    /// The place with this name; of this kind if it is new.
+    pub fn named(&mut self, name: &str, kind: PlaceKind) -> PlaceId {
         if let Some(&place) = self.by_name.get(name) {
             return place;
         }
-        let place = self.push(Place { name: name.to_owned(), kind: PlaceKind::Counter });
+        let place = self.push(Place { name: name.to_owned(), kind });
         self.by_name.insert(name.to_owned(), place);
         place
     }
 
-    /// The counter with this name, if there is one.
+    /// The place with this name, if there is one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<PlaceId> {
         self.by_name.get(name).copied()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use super::{Flow, Marking, Overflow, PlaceId, Transition, TransitionId};
+use super::{Flow, Marking, Net, Overflow, PlaceId, Transition, TransitionId};
 
 /// Where the tokens of one place with [`Flow::Each`] went.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -182,6 +182,34 @@ pub fn fire_towards(
         choices.push(Choice { from, to });
     }
     Ok(Some((choices, after)))
+}
+
+/// Fires a transition towards a goal. Where a zero test forbids it, another one takes its place, if
+/// there is one that leads at least as far as this one would without the test.
+///
+/// # Errors
+/// If there would be too many tokens.
+pub fn fire_or_replace(
+    net: &Net,
+    transition: TransitionId,
+    marking: &Marking,
+    goal: &Marking,
+) -> Result<Option<(Firing, Marking)>, Overflow> {
+    let wanted = net.transition(transition);
+    if let Some((choices, after)) = fire_towards(wanted, marking, goal)? {
+        return Ok(Some((Firing { transition, choices }, after)));
+    }
+    if is_enabled(wanted, marking) {
+        return Ok(None);
+    }
+    let weaker = Transition { upper: Vec::new(), ..wanted.clone() };
+    let Some((_, least)) = fire_towards(&weaker, marking, goal)? else { return Ok(None) };
+    for transition in net.transition_ids() {
+        if let Some((choices, after)) = fire_towards(net.transition(transition), marking, &least)? {
+            return Ok(Some((Firing { transition, choices }, after)));
+        }
+    }
+    Ok(None)
 }
 
 /// Sends tokens of the choosers so that every demand is met, if that is possible: a flow in a

@@ -35,7 +35,10 @@ pub(super) struct Token {
 }
 
 /// The signs of all formats, longer ones before their beginnings.
-const SIGNS: [&str; 15] = ["->", "~>", "+>", ">=", ",", ";", "=", "'", "+", "-", "[", "]", "|", "/", ">"];
+const SIGNS: [&str; 32] = [
+    "->", "~>", "~!", "~?", "+>", ">=", ":=", "!=", "!!", "??", "..", ",", ";", ":", ".", "=", "'", "+", "-",
+    "*", "&", "|", "!", "?", "/", ">", "(", ")", "[", "]", "{", "}",
+];
 
 /// All tokens of a text, the last of which is [`TokenKind::End`].
 pub(super) fn tokens(text: &str, findings: &mut Findings) -> Vec<Token> {

@@ -24,10 +24,11 @@
 //! and one token for each thread on those of kind [`PlaceKind::Local`]. Places exist only for states
 //! that are mentioned somewhere: nothing here is a table over all states.
 //!
-//! [`fire`] is the semantics, [`mod@predecessors`] its inverse on upward-closed sets. [`spec`] and
-//! [`tts`] are the formats in which nets are written.
+//! [`fire`] is the semantics, [`mod@predecessors`] its inverse on upward-closed sets. [`spec`],
+//! [`tts`] and [`cm`] are the formats in which nets are written.
 
 pub mod builder;
+pub mod cm;
 pub mod fire;
 pub mod index;
 mod lexer;
@@ -63,6 +64,10 @@ pub enum PlaceKind {
     Shared(u32),
     /// A local state of a thread transition system; its tokens are the threads there.
     Local(u32),
+    /// A value of a global variable of communicating machines, which has it if there is a token.
+    Value,
+    /// A local state of communicating machines; its tokens are the machines there.
+    Machine,
 }
 
 /// A place.
@@ -322,13 +327,20 @@ impl Net {
     /// Whether its tokens are the threads of a thread transition system.
     #[must_use]
     pub fn has_threads(&self) -> bool {
-        self.places.iter().any(|place| place.kind != PlaceKind::Counter)
+        self.places.iter().any(|place| matches!(place.kind, PlaceKind::Shared(_) | PlaceKind::Local(_)))
     }
 
-    /// Threads in a marking: the tokens in local states, or all tokens where there are no threads.
+    /// Whether its tokens are communicating machines.
+    #[must_use]
+    pub fn has_machines(&self) -> bool {
+        self.places.iter().any(|place| place.kind == PlaceKind::Machine)
+    }
+
+    /// Threads or machines in a marking: the tokens in local states, or all tokens where there are
+    /// no local states.
     #[must_use]
     pub fn threads(&self, marking: &Marking) -> u128 {
-        let counts = |place| !matches!(self.place(place).kind, PlaceKind::Shared(_));
+        let counts = |place| !matches!(self.place(place).kind, PlaceKind::Shared(_) | PlaceKind::Value);
         marking.iter().filter(|&(place, _)| counts(place)).map(|(_, n)| u128::from(n)).sum()
     }
 

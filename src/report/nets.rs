@@ -81,10 +81,10 @@ pub fn verdict_line(subject: &NetSubject, colour: bool) -> String {
     let net = subject.net;
     let (style, word, sentence) = match subject.certified.verdict() {
         NetVerdict::Safe(certificate) => {
-            let anyhow = if net.has_threads() && net.initial.is_parametric() {
-                ", however many threads there are"
+            let anyhow = if net.initial.is_parametric() && unit(net) != TOKEN {
+                format!(", however many {}s there are", unit(net))
             } else {
-                ""
+                String::new()
             };
             let proof = proof(net, certificate);
             let sentence =
@@ -100,9 +100,18 @@ pub fn verdict_line(subject: &NetSubject, colour: bool) -> String {
     out
 }
 
-/// Threads if there are any, else tokens.
+/// What is counted where it has no better name.
+const TOKEN: &str = "token";
+
+/// What is counted: threads, machines or tokens.
 fn unit(net: &Net) -> &'static str {
-    if net.has_threads() { "thread" } else { "token" }
+    if net.has_threads() {
+        "thread"
+    } else if net.has_machines() {
+        "machine"
+    } else {
+        TOKEN
+    }
 }
 
 fn number(n: u128, what: &str) -> String {
@@ -236,7 +245,8 @@ pub(super) fn changed(before: &Marking, after: &Marking) -> Vec<(PlaceId, u64)> 
 }
 
 fn changes(net: &Net, before: &Marking, after: &Marking) -> Vec<String> {
-    let is_left = |place: PlaceId, n: u64| n == 0 && matches!(net.place(place).kind, PlaceKind::Shared(_));
+    let is_value = |place| matches!(net.place(place).kind, PlaceKind::Shared(_) | PlaceKind::Value);
+    let is_left = |place: PlaceId, n: u64| n == 0 && is_value(place);
     let changed = changed(before, after).into_iter().filter(|&(place, n)| !is_left(place, n));
     changed.map(|(place, n)| value(net, place, n)).collect()
 }
@@ -245,10 +255,13 @@ fn tokens(net: &Net, marking: &Marking) -> Vec<String> {
     marking.iter().map(|(place, n)| value(net, place, n)).collect()
 }
 
-/// `x=3`, `shared=2`, `local7=1`.
+/// `x=3`, `shared=2`, `local7=1`, `lock=T`.
 fn value(net: &Net, place: PlaceId, n: u64) -> String {
     match net.place(place).kind {
         PlaceKind::Shared(state) => format!("shared={state}"),
-        PlaceKind::Counter | PlaceKind::Local(_) => format!("{}={n}", net.place(place).name),
+        PlaceKind::Value => net.place(place).name.clone(),
+        PlaceKind::Counter | PlaceKind::Local(_) | PlaceKind::Machine => {
+            format!("{}={n}", net.place(place).name)
+        }
     }
 }

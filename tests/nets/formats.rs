@@ -1,11 +1,11 @@
-//! `.spec`, `.tts` and `.prop`: what is read, what is written, and what is complained about.
+//! `.spec`, `.tts` and `.prop`, and `.cm` here and there: what is read, what is written, and what is complained about.
 
 use cusp::cover::{Format, Input, Options, prepare};
 use cusp::diagnostic::{Diagnostic, render};
 use cusp::net::fire::{fire, successors};
 use cusp::net::tts::state::parse_property;
 use cusp::net::tts::{self, InitialState, System, TargetState};
-use cusp::net::{Marking, Net, PlaceId, Range, spec};
+use cusp::net::{Marking, Net, PlaceId, Range, cm, spec};
 use cusp::source::Source;
 
 use crate::support::nets::{Shape, random_net};
@@ -449,6 +449,8 @@ fn no_text_makes_the_readers_panic() {
     let seeds = [
         "vars a b\nrules a>=1, b=0 -> a'=a-1, b'=a+b+2; true -> ;\ninit a>=1, b in [0,3]\ntarget a>=1 b=2\ninvariants a=1, b=2\n",
         "2 3\n0 0 -> 1 1 0 ~> 2 1 ~> 0 1 ~> 1 # why\n1 1 ~> 0 0\n1 2 +> 0 2\n",
+        "var x := T, y;\nmachine A [1..2] { states s, t; s -> t : e~! when !(x | y) do x := *, y := x = y;\n\
+         t -> s : e~?; }\ntarget A.s, A.t >= 2 when x & y != T;\n",
     ];
     let pieces = [
         "",
@@ -473,6 +475,15 @@ fn no_text_makes_the_readers_panic() {
         "init",
         "-",
         "~",
+        "!",
+        "??",
+        ":=",
+        "..",
+        "(",
+        "}",
+        "machine",
+        "states",
+        "when",
     ];
     let mut rng = Rng::new(7);
     for _ in 0..20_000 {
@@ -483,7 +494,12 @@ fn no_text_makes_the_readers_panic() {
             text.splice(at..end, rng.pick(&pieces).chars());
         }
         let source = Source::new("fuzz", text.into_iter().collect::<String>());
-        for findings in [spec::parse(&source).map(|(_, w)| w), tts::parse(&source).map(|(_, w)| w)] {
+        let machines = cm::parse(&source).and_then(|(system, warnings)| {
+            let (_, more) = cm::compile(&system)?;
+            Ok([warnings, more].concat())
+        });
+        for findings in [spec::parse(&source).map(|(_, w)| w), tts::parse(&source).map(|(_, w)| w), machines]
+        {
             let findings = findings.unwrap_or_else(|errors| errors);
             assert_eq!(findings.is_empty(), render(&source, &findings, false).is_empty());
         }

@@ -22,7 +22,7 @@
 //! - [`features`]: what a random program contains; [`mutate`]: programs that differ a little.
 //! - [`corpus`]: real programs with their verdicts; [`engines`]: all engines, as a user runs them.
 //! - [`models`]: control-flow graphs without source text; [`paths`]: a search over their paths.
-//! - [`nets`]: random small nets.
+//! - [`nets`]: random small nets; [`machines`]: random communicating machines, with an interpreter.
 //! - [`rng`]: the same numbers on every machine.
 
 #![allow(dead_code, unused_imports, reason = "every test file uses a part of it")]
@@ -30,6 +30,7 @@
 pub mod corpus;
 pub mod engines;
 pub mod features;
+pub mod machines;
 pub mod models;
 pub mod mutate;
 pub mod naive;

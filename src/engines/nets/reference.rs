@@ -10,17 +10,18 @@
 //! Evidence: the minimal elements, [`NetCertificate::Basis`]; or a run, fired forwards from the
 //! initial marking that covers an element towards the element that it is a predecessor of, and so on.
 //!
-//! Deviation: zero tests are ignored on the way back. If the run that comes of it does not obey them,
-//! [`super::explicit`] looks for one that does, and the answer is unknown if that ends without one.
+//! Deviation: zero tests are ignored on the way back. A step of the run that comes of it and does not
+//! obey them is replaced, see [`fire_or_replace`]; if that is not possible, [`super::explicit`] looks for
+//! a run that does obey them, and the answer is unknown if that ends without one.
 
 use std::collections::VecDeque;
 
 use crate::budget::Budget;
 use crate::evidence::net::UncoverabilityBasis;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
-use crate::net::fire::fire_towards;
+use crate::net::fire::fire_or_replace;
 use crate::net::predecessors::predecessors;
-use crate::net::{Firing, Marking, Net, Overflow, TransitionId};
+use crate::net::{Marking, Net, Overflow, TransitionId};
 use crate::progress::Progress;
 
 use super::{NetEngine, explicit};
@@ -127,10 +128,10 @@ impl Search<'_> {
         let mut now = initial.clone();
         while let Some((transition, next)) = self.nodes[at].next {
             let towards = &self.nodes[next].marking;
-            let Some((choices, after)) = fire_towards(self.net.transition(transition), &now, towards)? else {
+            let Some((step, after)) = fire_or_replace(self.net, transition, &now, towards)? else {
                 return Ok(None);
             };
-            steps.push(Firing { transition, choices });
+            steps.push(step);
             (now, at) = (after, next);
         }
         Ok(self.net.target_met_by(&now).map(|_| FiringSequence { initial, steps }))

@@ -72,7 +72,7 @@ fn numbers(net: &Net, place: PlaceId) -> (Option<u32>, Option<u32>) {
     match net.place(place).kind {
         PlaceKind::Shared(state) => (Some(state), None),
         PlaceKind::Local(state) => (None, Some(state)),
-        PlaceKind::Counter => (None, None),
+        PlaceKind::Counter | PlaceKind::Value | PlaceKind::Machine => (None, None),
     }
 }
 

@@ -28,10 +28,10 @@ use super::linear::Exclusions;
 use crate::budget::Budget;
 use crate::evidence::net::UncoverabilityBasis;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
-use crate::net::fire::fire_towards;
+use crate::net::fire::fire_or_replace;
 use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
-use crate::net::{Firing, Marking, Net, Overflow, PlaceId, TransitionId};
+use crate::net::{Marking, Net, Overflow, PlaceId, TransitionId};
 use crate::progress::Progress;
 
 /// The engine.
@@ -205,9 +205,9 @@ impl<'net> Search<'net> {
         let mut steps = Vec::new();
         while let Some((transition, next)) = element.next {
             element = &self.elements[next as usize];
-            let fired = fire_towards(self.net.transition(transition), &marking, &element.marking)?;
-            let Some((choices, after)) = fired else { return Ok(None) };
-            steps.push(Firing { transition, choices });
+            let fired = fire_or_replace(self.net, transition, &marking, &element.marking)?;
+            let Some((step, after)) = fired else { return Ok(None) };
+            steps.push(step);
             marking = after;
         }
         let is_met = self.net.target_met_by(&marking).is_some();

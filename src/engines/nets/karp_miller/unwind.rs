@@ -19,9 +19,9 @@ use super::tree::{NodeId, Step, Tree};
 use crate::budget::Budget;
 use crate::engines::nets::sets::ideal::{Ideal, OMEGA, successors};
 use crate::evidence::{FiringSequence, Reason};
-use crate::net::fire::{FireError, fire, fire_towards};
+use crate::net::fire::fire_or_replace;
 use crate::net::predecessors::predecessors;
-use crate::net::{Firing, Flow, Marking, Net, Overflow, TransitionId};
+use crate::net::{Flow, Marking, Net, Overflow, TransitionId};
 
 /// Steps of a run that are written down at most.
 const MOST_STEPS: usize = 4_000_000;
@@ -215,26 +215,21 @@ fn bounds(tree: &Tree, start: Ideal, from: NodeId, to: NodeId) -> Result<Vec<(No
     Ok(bounds)
 }
 
-/// Fires the steps one after the other, zero tests included, and looks whether a target is met.
+/// Fires the steps one after the other, or what takes their place where zero tests forbid them, and
+/// looks whether a target is met.
 ///
 /// # Errors
 /// If a zero test forbids a step or the target, or there are too many tokens.
 pub fn replay(net: &Net, start: Marking, steps: &[Directed]) -> Result<FiringSequence, Reason> {
     let mut firings = Vec::with_capacity(steps.len());
     let mut marking = start.clone();
+    // Without choices there is nothing to aim at.
+    let anything = Marking::new();
     for step in steps {
-        let transition = net.transition(step.transition);
-        let (choices, after) = match &step.goal {
-            None => match fire(transition, &marking, &[]) {
-                Ok(after) => (Vec::new(), after),
-                Err(FireError::Overflow) => return Err(Reason::TooManyTokens),
-                Err(FireError::NotEnabled | FireError::WrongChoices) => return Err(Reason::ZeroTests),
-            },
-            Some(goal) => fire_towards(transition, &marking, goal)
-                .map_err(|Overflow| Reason::TooManyTokens)?
-                .ok_or(Reason::ZeroTests)?,
-        };
-        firings.push(Firing { transition: step.transition, choices });
+        let goal = step.goal.as_ref().unwrap_or(&anything);
+        let fired = fire_or_replace(net, step.transition, &marking, goal);
+        let (firing, after) = fired.map_err(|Overflow| Reason::TooManyTokens)?.ok_or(Reason::ZeroTests)?;
+        firings.push(firing);
         marking = after;
         if net.target_met_by(&marking).is_some() {
             break;
