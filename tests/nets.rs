@@ -8,6 +8,8 @@ mod corpus;
 mod fast;
 #[path = "nets/formats.rs"]
 mod formats;
+#[path = "nets/sharing_trees.rs"]
+mod sharing_trees;
 mod support;
 
 use cusp::net::fire::{fire, fire_towards, successors};
