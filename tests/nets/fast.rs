@@ -6,6 +6,7 @@ use cusp::budget::{self, Budget};
 use cusp::certify::certify_net;
 use cusp::engines::nets::auto::Auto;
 use cusp::engines::nets::backward::Backward;
+use cusp::engines::nets::backward::sharing::SharingTrees;
 use cusp::engines::nets::directed::Directed;
 use cusp::engines::nets::explicit::{Found, Limits, search};
 use cusp::engines::nets::linear::Relaxation;
@@ -280,5 +281,21 @@ fn engines_stop_when_they_are_told_to() {
             // Some nets need no search.
             verdict => assert!(certify_net(&net, verdict, &Budget::unlimited()).is_ok()),
         }
+    }
+}
+
+#[test]
+fn sharing_trees_agree_with_plain_backward_search_on_random_nets() {
+    let shapes = [
+        Shape::SMALL,
+        Shape { copies: false, ..Shape::SMALL },
+        Shape { moves: false, weight: 3, ..Shape::SMALL },
+        Shape { places: 5, transitions: 6, parametric: false, ..Shape::SMALL },
+    ];
+    for seed in seeds(4_000) {
+        let net = random_net(seed, shapes[seed as usize % shapes.len()]);
+        let context = format!("CUSP_SEED={seed}: {net:?}");
+        let expected = word(&answer(&Reference, &net, &context));
+        assert_eq!(word(&answer(&SharingTrees, &net, &context)), expected, "{context}");
     }
 }
