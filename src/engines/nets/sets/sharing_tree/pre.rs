@@ -19,7 +19,7 @@
 use rustc_hash::FxHashMap;
 
 use super::walk::{Meter, Split, Stop, Walk, run};
-use super::{Forest, Tree, class};
+use super::{Facts, Forest, Tree, class};
 use crate::net::{Flow, Marking, Overflow, PlaceId, Transition};
 
 impl Forest {
@@ -73,6 +73,9 @@ struct Layer {
     block: Option<usize>,
     supply: Supply,
 }
+
+/// Tokens of a layer, and the numbers of the blocks after it.
+type Way = (u64, Box<[u64]>);
 
 /// Undoes a transition.
 struct Undo {
@@ -156,64 +159,73 @@ impl Undo {
     }
 
     /// All ways in which the tokens of a layer can serve blocks, with the number of tokens.
-    fn supplies(&self, at: usize, debts: &[u64]) -> Result<Vec<(u64, Box<[u64]>)>, Stop> {
+    fn supplies(
+        &self,
+        at: usize,
+        debts: Box<[u64]>,
+        below: &Facts,
+        meter: &mut Meter<'_>,
+    ) -> Result<Vec<Way>, Stop> {
         let is_open = |block: usize| self.blocks[block].demanded > at;
         let left =
             |block: usize, debt: u64| if is_open(block) { self.blocks[block].most - debt } else { debt };
+        let serve = |debts: &mut [u64], block: usize, n: u64| {
+            debts[block] = if is_open(block) { debts[block] + n } else { debts[block] - n };
+        };
+        let mut ways: Vec<Way> = vec![(0, debts)];
         match &self.layers[at].supply {
-            Supply::Stay => Ok(vec![(0, debts.into())]),
+            Supply::Stay => {}
             Supply::One(served) => {
-                let mut ways: Vec<(u64, Box<[u64]>)> = vec![(0, debts.into())];
                 for &block in served {
                     let mut more = Vec::new();
                     for (tokens, debts) in ways {
                         for n in 0..=left(block, debts[block]) {
+                            meter.step()?;
                             let mut debts = debts.clone();
-                            debts[block] = if is_open(block) { debts[block] + n } else { debts[block] - n };
+                            serve(&mut debts, block, n);
+                            if !self.can_be_kept(at, below, &debts) {
+                                break;
+                            }
                             more.push((tokens.checked_add(n).ok_or(Overflow)?, debts));
                         }
                     }
                     ways = more;
                 }
-                Ok(ways)
             }
             Supply::All(served) => {
-                let most = served.iter().map(|&(block, n)| left(block, debts[block]).div_ceil(n));
-                let ways = (0..=most.max().unwrap_or(0)).map(|tokens| {
-                    let mut debts: Box<[u64]> = debts.into();
+                let (_, debts) = ways.remove(0);
+                let most = served.iter().map(|&(block, n)| left(block, debts[block]).div_ceil(n)).max();
+                for tokens in 0..=most.unwrap_or(0) {
+                    meter.step()?;
+                    let mut debts = debts.clone();
                     for &(block, n) in served {
                         let change = tokens.saturating_mul(n).min(left(block, debts[block]));
-                        debts[block] =
-                            if is_open(block) { debts[block] + change } else { debts[block] - change };
+                        serve(&mut debts, block, change);
                     }
-                    (tokens, debts)
-                });
-                Ok(ways.collect())
+                    ways.push((tokens, debts));
+                }
             }
         }
+        Ok(ways)
     }
 
-    /// Whether the rest of the tree can keep what was promised, and nothing is owed that nobody can
-    /// supply any more.
-    fn is_hopeful(&self, forest: &Forest, after: usize, tree: Tree, debts: &[u64]) -> bool {
-        let below = forest.facts(tree);
+    /// Whether the rest of the tree may demand as much as was promised; if not, nor does it demand more.
+    fn can_be_kept(&self, at: usize, below: &Facts, debts: &[u64]) -> bool {
+        let promises =
+            self.blocks.iter().zip(debts).filter(|(block, _)| block.demanded > at && !block.has_copies);
         let mut promised: u64 = 0;
-        for (block, &debt) in self.blocks.iter().zip(debts) {
-            if debt == 0 {
-                continue;
-            }
-            if block.demanded <= after {
-                if block.closed <= after {
-                    return false;
-                }
-            } else if !block.has_copies {
-                promised = promised.saturating_add(debt);
-                if below.any & class(block.place) == 0 {
-                    return false;
-                }
+        for (block, &debt) in promises.filter(|&(_, &debt)| debt > 0) {
+            promised = promised.saturating_add(debt);
+            if below.any & class(block.place) == 0 {
+                return false;
             }
         }
         promised <= below.most
+    }
+
+    /// Whether nothing is owed that nobody can supply any more.
+    fn is_solvent(&self, at: usize, debts: &[u64]) -> bool {
+        self.blocks.iter().zip(debts).all(|(block, &debt)| debt == 0 || block.demanded.max(block.closed) > at)
     }
 }
 
@@ -256,15 +268,14 @@ impl Walk for Undo {
         for (tokens, below) in forest.branches(tree, place) {
             let demand = tokens.saturating_sub(layer.give);
             let mut owed = debts.clone();
-            if !self.demand(at, demand, &mut owed) {
+            if !self.demand(at, demand, &mut owed) || !self.can_be_kept(at, forest.facts(below), &owed) {
                 continue;
             }
             let stays = if matches!(layer.supply, Supply::Stay) { demand } else { 0 };
-            for (supplied, debts) in self.supplies(at, &owed)? {
-                meter.step()?;
+            for (supplied, debts) in self.supplies(at, owed, forest.facts(below), meter)? {
                 let before = stays.checked_add(supplied).and_then(|sum| sum.checked_add(layer.take));
                 let before = before.ok_or(Overflow)?;
-                if before <= layer.cap && self.is_hopeful(forest, at, below, &debts) {
+                if before <= layer.cap && self.is_solvent(at, &debts) {
                     parts.push((before, Debts { tree: below, layer: at + 1, debts }));
                 }
             }
