@@ -324,7 +324,7 @@ fn all_combinations(pairs: usize) -> Net {
 
 #[test]
 fn exponentially_many_elements_are_found_in_few_nodes() {
-    for (pairs, expected) in [(10, "safe"), (40, "unknown")] {
+    for (pairs, expected) in [(10, "safe"), (24, "unknown")] {
         let progress = Counting::new(Box::new(Quiet));
         let net = all_combinations(pairs);
         let verdict = SharingTrees.run(&net, &Budget::unlimited(), &progress);

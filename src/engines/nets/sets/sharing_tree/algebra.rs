@@ -51,7 +51,7 @@ impl Forest {
     /// If the meter says so.
     pub fn minimal(&mut self, tree: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         let mut known: FxHashMap<Tree, Tree> = std::mem::take(&mut self.memory.minimal);
-        let result = run(self, &mut Minimal, &mut known, tree, meter);
+        let result = run(self, &mut Reduce { by_simulation: false }, &mut known, tree, meter);
         self.memory.minimal = known;
         result
     }
@@ -86,10 +86,8 @@ impl Forest {
         }
         left.sort_unstable();
         left.dedup();
-        for &other in &left {
-            if self.is_simulated(tree, other, meter)? {
-                return Ok(None);
-            }
+        if self.unless_simulated(tree, &left, meter)? == Self::EMPTY {
+            return Ok(None);
         }
         let mut i = 0;
         while i < left.len() {
@@ -167,9 +165,13 @@ impl Walk for Uncovered {
     }
 }
 
-struct Minimal;
+/// Removes elements that cover others.
+pub(super) struct Reduce {
+    /// Whether an arc goes only as a whole, if a single one beside it simulates it.
+    pub(super) by_simulation: bool,
+}
 
-impl Walk for Minimal {
+impl Walk for Reduce {
     type Task = Tree;
 
     fn split(&mut self, forest: &mut Forest, &tree: &Tree, _: &mut Meter<'_>) -> Result<Split<Tree>, Stop> {
@@ -194,7 +196,11 @@ impl Walk for Minimal {
         let mut smaller: Vec<Tree> = Vec::with_capacity(parts.len());
         let mut kept = Vec::with_capacity(parts.len());
         for (tokens, part) in parts {
-            let part = forest.uncovered(part, &smaller, meter)?;
+            let part = if self.by_simulation {
+                forest.unless_simulated(part, &smaller, meter)?
+            } else {
+                forest.uncovered(part, &smaller, meter)?
+            };
             smaller.push(part);
             kept.push((tokens, part));
         }

@@ -9,11 +9,11 @@
 //! Deviation: backward simulation, along what leads to a node, is not used: nodes are shared between
 //! trees, and what leads to them is different in each. What it would find, `uncovered` finds.
 
-use super::walk::{Meter, Split, Stop, Walk, run};
-use super::{Forest, Tree};
-use crate::net::PlaceId;
-
 use rustc_hash::FxHashMap;
+
+use super::algebra::Reduce;
+use super::walk::{Meter, Stop, run};
+use super::{Forest, Tree};
 
 /// What is known about a pair.
 enum Pair {
@@ -52,7 +52,22 @@ impl Forest {
     /// # Errors
     /// If the meter says so.
     pub fn without_simulated_arcs(&mut self, tree: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
-        run(self, &mut Local, &mut FxHashMap::default(), tree, meter)
+        run(self, &mut Reduce { by_simulation: true }, &mut FxHashMap::default(), tree, meter)
+    }
+
+    /// The tree, or nothing if one of the others simulates it.
+    pub(super) fn unless_simulated(
+        &mut self,
+        tree: Tree,
+        others: &[Tree],
+        meter: &mut Meter<'_>,
+    ) -> Result<Tree, Stop> {
+        for &other in others {
+            if self.is_simulated(tree, other, meter)? {
+                return Ok(Self::EMPTY);
+            }
+        }
+        Ok(tree)
     }
 
     fn is_simulated_at_once(&self, a: Tree, b: Tree) -> Option<bool> {
@@ -90,40 +105,5 @@ impl Forest {
             }
         }
         Pair::Decided(true)
-    }
-}
-
-/// Removes arcs that are simulated by others of the same node.
-struct Local;
-
-impl Walk for Local {
-    type Task = Tree;
-
-    fn split(&mut self, forest: &mut Forest, &tree: &Tree, _: &mut Meter<'_>) -> Result<Split<Tree>, Stop> {
-        if tree == Forest::EMPTY || forest.facts(tree).has_empty {
-            return Ok(Split::Done(if tree == Forest::EMPTY { tree } else { Forest::END }));
-        }
-        let place = forest.place(tree);
-        Ok(Split::Layer(place, forest.branches(tree, place).collect()))
-    }
-
-    fn join(
-        &mut self,
-        forest: &mut Forest,
-        place: PlaceId,
-        parts: Vec<(u64, Tree)>,
-        meter: &mut Meter<'_>,
-    ) -> Result<Tree, Stop> {
-        let mut kept: Vec<(u64, Tree)> = Vec::with_capacity(parts.len());
-        for (tokens, part) in parts {
-            let mut is_needless = false;
-            for &(_, smaller) in &kept {
-                is_needless = is_needless || forest.is_simulated(part, smaller, meter)?;
-            }
-            if !is_needless {
-                kept.push((tokens, part));
-            }
-        }
-        forest.layer(place, kept, meter)
     }
 }
