@@ -219,7 +219,7 @@ impl<'a> Search<'a> {
             other => return Ok(other?),
         }
         self.is_listable(goals)?;
-        let Self { net: _, budget, exclusions, forest, known, .. } = self;
+        let Self { budget, exclusions, forest, known, .. } = self;
         let mut all: Vec<Marking> = Vec::new();
         for goal in forest.elements(goals) {
             let keep = &mut |candidate: &Marking| {
@@ -266,7 +266,9 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        used.into_iter().for_each(|number| self.exclusions.note_used(number));
+        for number in used {
+            self.exclusions.note_used(number);
+        }
         Ok(tree)
     }
 

@@ -247,6 +247,8 @@ impl Forest {
             let arcs = arcs.iter().map(|&(tokens, to)| (tokens, new[&to])).collect();
             new.insert(tree, self.intern(*place, new[zero], arcs));
         }
-        trees.into_iter().for_each(|tree| *tree = new[tree]);
+        for tree in trees {
+            *tree = new[tree];
+        }
     }
 }

@@ -37,7 +37,7 @@ impl Forest {
     ) -> Result<Tree, Stop> {
         let mut walk = Undo::new(transition, &self.largest(tree), cap);
         let debts = vec![0; walk.blocks.len()].into();
-        run(self, &mut walk, &mut FxHashMap::default(), Debts { tree, layer: 0, debts }, meter)
+        run(self, &mut walk, &mut FxHashMap::default(), State { tree, layer: 0, debts }, meter)
     }
 }
 
@@ -85,7 +85,7 @@ struct Undo {
 
 /// A node, the next layer that the transition is about, and a number for each block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Debts {
+struct State {
     tree: Tree,
     layer: usize,
     debts: Box<[u64]>,
@@ -247,21 +247,21 @@ fn supply_of(flow: &Flow, blocks: &[PlaceId]) -> Supply {
 }
 
 impl Walk for Undo {
-    type Task = Debts;
+    type Task = State;
 
     fn split(
         &mut self,
         forest: &mut Forest,
-        Debts { tree, layer: at, debts }: &Debts,
+        State { tree, layer: at, debts }: &State,
         meter: &mut Meter<'_>,
-    ) -> Result<Split<Debts>, Stop> {
+    ) -> Result<Split<State>, Stop> {
         let (tree, at) = (*tree, *at);
         let Some(layer) = self.layers.get(at).filter(|_| tree != Forest::EMPTY) else {
             return Ok(Split::Done(tree));
         };
         let place = forest.place(tree).min(layer.place);
         if place < layer.place {
-            let same = |(tokens, tree)| (tokens, Debts { tree, layer: at, debts: debts.clone() });
+            let same = |(tokens, tree)| (tokens, State { tree, layer: at, debts: debts.clone() });
             return Ok(Split::Layer(place, forest.branches(tree, place).map(same).collect()));
         }
         let mut parts = Vec::new();
@@ -276,7 +276,7 @@ impl Walk for Undo {
                 let before = stays.checked_add(supplied).and_then(|sum| sum.checked_add(layer.take));
                 let before = before.ok_or(Overflow)?;
                 if before <= layer.cap && self.is_solvent(at, &debts) {
-                    parts.push((before, Debts { tree: below, layer: at + 1, debts }));
+                    parts.push((before, State { tree: below, layer: at + 1, debts }));
                 }
             }
         }

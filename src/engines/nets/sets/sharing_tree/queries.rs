@@ -54,7 +54,9 @@ impl Forest {
             }
         }
         let mut marking = Marking::new();
-        largest.into_iter().for_each(|(place, most)| marking.set(place, most));
+        for (place, most) in largest {
+            marking.set(place, most);
+        }
         marking
     }
 
@@ -136,6 +138,8 @@ impl Forest {
 
 fn marking_of(path: &[(PlaceId, u64)]) -> Marking {
     let mut marking = Marking::new();
-    path.iter().for_each(|&(place, tokens)| marking.set(place, tokens));
+    for &(place, tokens) in path {
+        marking.set(place, tokens);
+    }
     marking
 }
