@@ -93,18 +93,15 @@ struct State {
 
 impl Undo {
     fn new(transition: &Transition, largest: &Marking, cap: &dyn Fn(PlaceId) -> u64) -> Self {
-        let taken = transition.take.iter().chain(transition.give.iter()).map(|(place, _)| place);
-        let moved = transition.moves.iter();
-        let moved = moved.flat_map(|m| m.flow.places().iter().copied().chain([m.from]));
-        let tested = transition.upper.iter().map(|&(place, _)| place);
-        let mut places: Vec<PlaceId> = taken.chain(moved).chain(tested).collect();
-        places.sort_unstable();
-        places.dedup();
-
-        let targets = transition.moves.iter().flat_map(|m| m.flow.places().iter().copied().chain([m.from]));
-        let mut in_blocks: Vec<PlaceId> = targets.collect();
+        let moved = transition.moves.iter().flat_map(|m| m.flow.places().iter().copied().chain([m.from]));
+        let mut in_blocks: Vec<PlaceId> = moved.collect();
         in_blocks.sort_unstable();
         in_blocks.dedup();
+        let taken = transition.take.iter().chain(transition.give.iter()).map(|(place, _)| place);
+        let tested = transition.upper.iter().map(|&(place, _)| place);
+        let mut places: Vec<PlaceId> = taken.chain(tested).chain(in_blocks.iter().copied()).collect();
+        places.sort_unstable();
+        places.dedup();
         let blocks = in_blocks.iter().map(|&place| {
             let demanded = places.partition_point(|&other| other < place);
             let most = largest.get(place).saturating_sub(transition.give.get(place));
@@ -127,7 +124,7 @@ impl Undo {
         undo
     }
 
-    /// Tells the blocks of a supplier, and the supplier of blocks that nobody demands.
+    /// Tells the blocks of a supplier, and leaves those out that no element demands.
     fn note(&mut self, at: usize, supply: Supply) -> Supply {
         let blocks = &mut self.blocks;
         match supply {
