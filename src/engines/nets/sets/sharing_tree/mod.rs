@@ -5,7 +5,7 @@
 //! 2001, and TACAS 2002 for transfers.
 //!
 //! A tree is an acyclic graph with one layer for each place, in the order of places. A path from its root
-//! to [`END`] is an *element*: a marking. The tree stands for all markings that cover an element.
+//! to [`Forest::END`] is an *element*: a marking. The tree stands for all markings that cover an element.
 //! Tokens are written on the arcs, so a node is what the papers call a set of successors.
 //!
 //! Invariant (layers): arcs lead from a place to a later one, and no two arcs of a node have the same
@@ -13,7 +13,7 @@
 //! of which two are marked are two nodes.
 //!
 //! Invariant (sharing): two trees of one forest are equal iff they have the same elements.
-//! [`Forest::intern`] is the only place that makes nodes, and every other path to the same elements ends
+//! `Forest::intern` is the only place that makes nodes, and every other path to the same elements ends
 //! in the same node. Children are older than their parents, so a loop over numbers meets them first.
 //!
 //! Nothing here calls itself along the layers: see [`walk`].
@@ -37,7 +37,7 @@ crate::define_id!(
     "n"
 );
 
-/// One more than the place of every net: the layer of [`END`].
+/// One more than the place of every net: the layer of [`Forest::END`].
 const BELOW_ALL: usize = u32::MAX as usize;
 
 /// From a node to the next, with at least one token.
