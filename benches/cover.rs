@@ -1,7 +1,7 @@
 //! The nets of the shared corpus, each with a limit of processor time.
 //!
-//! `cargo bench --bench cover [-- [--limit SECONDS] [--engine NAME] [--csv FILE] [WORD]...]` runs
-//! `cusp cover` on every `.spec` and `.tts` file of the manifest whose path has one of the words,
+//! `cargo bench --bench cover [-- [--limit SECONDS] [--engine NAME] [--sets NAME] [--csv FILE]
+//! [WORD]...]` runs `cusp cover` on every `.spec` and `.tts` file of the manifest whose path has one of the words,
 //! with the options that the manifest gives, one after the other. Time is processor time of all threads.
 //! A verdict counts if it is certified (Cusp prints no other) and is the recorded one where there
 //! is one. Ends with an error if a verdict is wrong.
@@ -48,20 +48,22 @@ impl Outcome {
 struct Arguments {
     limit: u64,
     engine: Option<String>,
+    sets: Option<String>,
     csv: PathBuf,
     words: Vec<String>,
 }
 
 fn arguments() -> Arguments {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut parsed =
-        Arguments { limit: 10, engine: None, csv: root.join("benches/results/cover.csv"), words: Vec::new() };
+    let csv = root.join("benches/results/cover.csv");
+    let mut parsed = Arguments { limit: 10, engine: None, sets: None, csv, words: Vec::new() };
     let mut given = std::env::args().skip(1).filter(|word| word != "--bench");
     while let Some(word) = given.next() {
         let mut value = || given.next().unwrap_or_else(|| panic!("`{word}` needs a value"));
         match word.as_str() {
             "--limit" => parsed.limit = value().parse().expect("a number of seconds"),
             "--engine" => parsed.engine = Some(value()),
+            "--sets" => parsed.sets = Some(value()),
             "--csv" => parsed.csv = PathBuf::from(value()),
             _ => parsed.words.push(word),
         }
@@ -106,6 +108,9 @@ fn run(corpus: &Path, entry: &Entry, arguments: &Arguments) -> Outcome {
         .args(&entry.options);
     if let Some(engine) = &arguments.engine {
         command.args(["--engine", engine]);
+    }
+    if let Some(sets) = &arguments.sets {
+        command.args(["--sets", sets]);
     }
     let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a shell");
     let verdict = match status.code() {

@@ -42,6 +42,8 @@ fn the_exit_code_is_the_verdict() {
     assert_eq!(cover(&["--target", "x", TURNS]).0, 2);
     assert_eq!(cover(&["--initial", "0", TURNS]).0, 2);
     assert_eq!(cover(&["--proof", "x", TURNS, READERS]).0, 2);
+    assert_eq!(cover(&["--sets", "bags", TURNS]).0, 2);
+    assert_eq!(cover(&["--engine", "mcov", "--sets", "cst", TURNS]).0, 2);
     assert_eq!(cover(&[TURNS, READERS]).0, 10);
     let endless = "vars a b rules a>=1 -> b'=b+1; init a=1, b=0 target a>=2, b>=1";
     assert_eq!(cover_on(&["-q", "-"], endless).0, 0);
@@ -79,6 +81,8 @@ fn the_run_shows_places_and_transitions_as_in_the_source() {
 #[test]
 fn the_proof_is_described() {
     insta::assert_snapshot!(cover(&["--engine", "reference", TURNS]).1, @"SAFE  tests/corpus/nets/turns.tts: no target can be covered, however many threads there are (reference engine; a basis of 5 elements with at most 2 threads, checked)");
+    insta::assert_snapshot!(cover(&["--sets", "cst", TURNS]).1, @"SAFE  tests/corpus/nets/turns.tts: no target can be covered, however many threads there are (backward-cst engine; 1 linear invariant, checked)");
+    insta::assert_snapshot!(cover(&["--engine", "mcov", "--sets", "cst", TURNS]).2, @"error: `--sets` is for the `backward` engine");
     insta::assert_snapshot!(cover(&["--engine", "explicit", "--initial", "0|0,0", TURNS]).1, @"SAFE  tests/corpus/nets/turns.tts: no target can be covered (explicit engine; a coverability set of 4 elements, all of them finite, checked)");
 }
 

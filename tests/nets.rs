@@ -12,6 +12,8 @@ mod formats;
 mod machine_texts;
 #[path = "nets/machines.rs"]
 mod machines;
+#[path = "nets/sharing_trees.rs"]
+mod sharing_trees;
 mod support;
 
 use cusp::net::fire::{fire, fire_towards, successors};

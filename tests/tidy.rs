@@ -72,6 +72,8 @@ fn every_engine_names_its_source_its_theorem_and_its_evidence() {
         "src/engines/explicit/path_edges.rs",
         "src/engines/kinduction/mod.rs",
         "src/engines/lazy.rs",
+        "src/engines/nets/backward/mod.rs",
+        "src/engines/nets/backward/sharing.rs",
         "src/engines/nets/karp_miller/mod.rs",
         "src/engines/nets/mcov/mod.rs",
         "src/engines/summaries.rs",

@@ -20,8 +20,8 @@ use super::tally::Tally;
 
 /// Checks the files one after the other.
 pub fn run(args: &CoverArgs, output: &mut Output, leave_at_once: fn()) -> Status {
-    if args.proof.is_some() && args.files.len() > 1 {
-        output.message("error: `--proof` is for one file\n");
+    if let Some(why) = args.contradiction() {
+        output.message(&format!("error: {why}\n"));
         return Status::Usage;
     }
     let interrupt = Interrupt::listen(leave_at_once);

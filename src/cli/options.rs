@@ -82,6 +82,7 @@ Examples:
   cusp cover --target '2|11,11' lock.tts      shared state 2 with two threads in local state 11
   cusp cover --initial '0|1/2' lock.tts       one thread in 1 and any number in 2 at the start
   cusp cover --proof proof.json mesi.spec     with everything that an independent check needs
+  cusp cover --sets cst mesi.spec             backward search on covering sharing trees
   cusp cover --timeout 10 *.spec              one line for each file, and a summary
 
 Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error, 130 interrupted.
@@ -101,6 +102,10 @@ pub struct CoverArgs {
     /// Decision procedure
     #[arg(long, value_enum, default_value_t = NetEngine::Auto)]
     pub engine: NetEngine,
+
+    /// How backward search keeps its sets; chooses `--engine backward` [default: antichain]
+    #[arg(long, value_enum)]
+    pub sets: Option<Sets>,
 
     /// Where a thread transition system starts [default: `0/0`, any number of threads in local state 0]
     #[arg(long, value_name = "S|L,..[/L,..]")]
@@ -143,16 +148,27 @@ impl CoverArgs {
         cover::Options {
             initial: self.initial.clone(),
             targets: self.target.clone(),
-            engine: match self.engine {
-                NetEngine::Auto => NetEngineName::Auto,
-                NetEngine::Backward => NetEngineName::Backward,
-                NetEngine::Directed => NetEngineName::Directed,
-                NetEngine::Reference => NetEngineName::Reference,
-                NetEngine::Explicit => NetEngineName::Explicit,
-                NetEngine::KarpMiller => NetEngineName::KarpMiller,
-                NetEngine::Mcov => NetEngineName::Mcov,
+            engine: match (self.sets, self.engine) {
+                (Some(Sets::Cst), _) => NetEngineName::SharingTrees,
+                (Some(Sets::Antichain), _) | (None, NetEngine::Backward) => NetEngineName::Backward,
+                (None, NetEngine::Auto) => NetEngineName::Auto,
+                (None, NetEngine::Directed) => NetEngineName::Directed,
+                (None, NetEngine::Reference) => NetEngineName::Reference,
+                (None, NetEngine::Explicit) => NetEngineName::Explicit,
+                (None, NetEngine::KarpMiller) => NetEngineName::KarpMiller,
+                (None, NetEngine::Mcov) => NetEngineName::Mcov,
             },
         }
+    }
+
+    /// What makes no sense together, if something does not.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        if self.proof.is_some() && self.files.len() > 1 {
+            return Some("`--proof` is for one file");
+        }
+        let is_backward = matches!(self.engine, NetEngine::Auto | NetEngine::Backward);
+        (self.sets.is_some() && !is_backward).then_some("`--sets` is for the `backward` engine")
     }
 
     /// What every file may cost.
@@ -223,6 +239,15 @@ impl CutoffArgs {
     pub fn limits(&self) -> Limits {
         Limits { time: self.timeout, memory: self.memory }
     }
+}
+
+/// Representations of upward-closed sets by name.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Sets {
+    /// Minimal elements, one by one, the smallest first
+    Antichain,
+    /// Covering sharing trees: minimal elements that share beginnings and ends, all at once
+    Cst,
 }
 
 /// Engines for nets by name.

@@ -6,6 +6,7 @@ use cusp::budget::{self, Budget};
 use cusp::certify::certify_net;
 use cusp::engines::nets::auto::Auto;
 use cusp::engines::nets::backward::Backward;
+use cusp::engines::nets::backward::sharing::SharingTrees;
 use cusp::engines::nets::directed::Directed;
 use cusp::engines::nets::explicit::{Found, Limits, search};
 use cusp::engines::nets::linear::Relaxation;
@@ -14,7 +15,7 @@ use cusp::engines::nets::reference::Reference;
 use cusp::engines::nets::{NetEngine, NetEngineName};
 use cusp::evidence::{NetCertificate, NetVerdict, Reason};
 use cusp::net::{Builder, Claim, Marking, Net, PlaceId, Range, Transition};
-use cusp::progress::Quiet;
+use cusp::progress::{Counting, Quiet};
 use cusp::source::Span;
 
 use crate::support::nets::{Shape, random_net};
@@ -108,6 +109,9 @@ fn zero_tests_in_proofs_and_runs_agree_with_forward_search() {
         }
         let context = format!("CUSP_SEED={seed}: {net:?}");
         let verdict = word(&answer(&Backward::default(), &net, &context));
+        let other = word(&answer(&SharingTrees, &net, &context));
+        let both = [verdict, other];
+        assert!(!(both.contains(&"safe") && both.contains(&"unsafe")), "{context}");
         proofs_by_tests += u32::from(verdict == "safe" && weak == "unsafe");
         for tokens in 1..=5 {
             let limits = Limits { tokens, markings: 20_000 };
@@ -208,7 +212,7 @@ fn a_weight_of_64_bits_is_no_reason_to_panic() {
     builder.initial(p, Range::at_least(0));
     builder.cover(marking(&[(q, 1), (p, 5)]));
     let net = builder.finish();
-    for engine in [&Backward::default() as &dyn NetEngine, &Directed, &Auto] {
+    for engine in [&Backward::default() as &dyn NetEngine, &SharingTrees, &Directed, &Auto] {
         assert_ne!(word(&answer(engine, &net, "")), "safe", "{}", engine.name());
     }
 }
@@ -274,11 +278,65 @@ fn engines_stop_when_they_are_told_to() {
     let net = random_net(7, Shape::SMALL);
     let budget = Budget::unlimited();
     budget.interrupt();
-    for engine in [&Backward::default() as &dyn NetEngine, &Directed, &Auto] {
+    for engine in [&Backward::default() as &dyn NetEngine, &SharingTrees, &Directed, &Auto] {
         match engine.run(&net, &budget, &Quiet) {
             NetVerdict::Unknown(unknown) => assert!(matches!(unknown.reason, Reason::Interrupted)),
             // Some nets need no search.
             verdict => assert!(certify_net(&net, verdict, &Budget::unlimited()).is_ok()),
+        }
+    }
+}
+
+#[test]
+fn sharing_trees_agree_with_plain_backward_search_on_random_nets() {
+    let shapes = [
+        Shape::SMALL,
+        Shape { copies: false, ..Shape::SMALL },
+        Shape { moves: false, weight: 3, ..Shape::SMALL },
+        Shape { places: 5, transitions: 6, parametric: false, ..Shape::SMALL },
+    ];
+    for seed in seeds(4_000) {
+        let net = random_net(seed, shapes[seed as usize % shapes.len()]);
+        let context = format!("CUSP_SEED={seed}: {net:?}");
+        let expected = word(&answer(&Reference, &net, &context));
+        assert_eq!(word(&answer(&SharingTrees, &net, &context)), expected, "{context}");
+    }
+}
+
+/// A net whose basis has one of two places marked for each of `pairs`, in all combinations; no linear
+/// argument excludes any of them.
+fn all_combinations(pairs: usize) -> Net {
+    let mut builder = Builder::new();
+    let catalyst = builder.counter("catalyst");
+    builder.initial(catalyst, Range::exactly(1));
+    // It takes two to make a third, and there is one.
+    builder.transition(take_give(&[(catalyst, 2)], &[(catalyst, 3)]));
+    let mut target = vec![(catalyst, 2)];
+    for i in 0..pairs {
+        let [from, to] = ["from", "to"].map(|name| builder.counter(&format!("{name}{i}")));
+        builder.initial(from, Range::at_least(1));
+        builder.transition(take_give(&[(from, 1)], &[(to, 1)]));
+        target.push((to, 1));
+    }
+    builder.cover(marking(&target));
+    builder.finish()
+}
+
+#[test]
+fn exponentially_many_elements_are_found_in_few_nodes() {
+    for (pairs, expected) in [(10, "safe"), (24, "unknown")] {
+        let progress = Counting::new(Box::new(Quiet));
+        let net = all_combinations(pairs);
+        let verdict = SharingTrees.run(&net, &Budget::unlimited(), &progress);
+        assert_eq!(word(&verdict), expected, "{pairs} pairs");
+        assert!(certify_net(&net, verdict.clone(), &Budget::unlimited()).is_ok());
+        let figures: Vec<u64> = progress.counts().into_iter().map(|(_, number)| number).collect();
+        assert_eq!(figures, [pairs as u64 + 1, 1 << pairs, 2 * pairs as u64 + 1], "{pairs} pairs");
+        match verdict {
+            NetVerdict::Safe(NetCertificate::Basis(basis)) => assert_eq!(basis.elements.len(), 1 << pairs),
+            // The search ended, but nobody could check a list of so many.
+            NetVerdict::Unknown(unknown) => assert!(matches!(unknown.reason, Reason::GaveUp(_))),
+            other => panic!("{other:?}"),
         }
     }
 }

@@ -38,6 +38,8 @@ pub enum NetEngineName {
     Auto,
     /// Backward search with linear exclusions.
     Backward,
+    /// The same on covering sharing trees.
+    SharingTrees,
     /// Forward search guided by the state equation, for runs only.
     Directed,
     /// Plain backward search.
@@ -52,9 +54,10 @@ pub enum NetEngineName {
 
 impl NetEngineName {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Auto,
         Self::Backward,
+        Self::SharingTrees,
         Self::Directed,
         Self::KarpMiller,
         Self::Mcov,
@@ -68,6 +71,7 @@ impl NetEngineName {
         match self {
             Self::Auto => Box::new(auto::Auto),
             Self::Backward => Box::new(backward::Backward::default()),
+            Self::SharingTrees => Box::new(backward::sharing::SharingTrees),
             Self::Directed => Box::new(directed::Directed),
             Self::Reference => Box::new(reference::Reference),
             Self::KarpMiller => Box::new(karp_miller::KarpMiller),

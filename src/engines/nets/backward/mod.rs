@@ -18,6 +18,7 @@
 //! [`UncoverabilityBasis`].
 
 mod antichain;
+pub mod sharing;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

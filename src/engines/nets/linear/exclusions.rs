@@ -103,6 +103,22 @@ impl<'net> Exclusions<'net> {
         self.relaxation.signs.live()
     }
 
+    /// Whether a run may mark the place.
+    #[must_use]
+    pub fn is_markable(&self, place: PlaceId) -> bool {
+        self.relaxation.signs.is_markable(place)
+    }
+
+    /// The invariants that are known. Their order is another one after the next question.
+    pub fn invariants(&self) -> impl Iterator<Item = &LinearInvariant> {
+        self.known.iter().map(|known| &known.invariant)
+    }
+
+    /// Somebody relies on the invariant with this number in [`Self::invariants`].
+    pub fn note_used(&mut self, number: usize) {
+        self.known[number].used = true;
+    }
+
     /// Whether what is known already excludes the marking.
     pub fn exclude(&mut self, marking: &Marking) -> bool {
         if marking.iter().any(|(place, _)| !self.relaxation.signs.is_markable(place)) {
@@ -178,7 +194,8 @@ impl<'net> Exclusions<'net> {
 }
 
 /// Whether the marking weighs more than it may; what covers it does too.
-fn violates(marking: &Marking, invariant: &LinearInvariant) -> bool {
+#[must_use]
+pub fn violates(marking: &Marking, invariant: &LinearInvariant) -> bool {
     let weigh = |(place, n): (PlaceId, u64)| u128::from(invariant.weights.get(place)) * u128::from(n);
     // Overflow would mean more than any bound.
     let sum = marking.iter().map(weigh).try_fold(0u128, u128::checked_add);

@@ -5,6 +5,6 @@ pub mod relaxation;
 pub mod signs;
 pub mod simplex;
 
-pub use exclusions::Exclusions;
+pub use exclusions::{Exclusions, violates};
 pub use relaxation::Relaxation;
 pub use signs::Signs;

@@ -1,0 +1,109 @@
+//! Simulation between nodes: a sufficient condition for covering that takes polynomial time.
+//!
+//! Implements: the forward simulation of G. Delzanno, J.-F. Raskin, L. Van Begin, "Attacking Symbolic
+//! State Explosion", CAV 2001. Node `b` simulates node `a` if for every arc of `a` some arc of `b`
+//! has no more tokens and leads to a node that simulates where the first one leads.
+//!
+//! Theorem used: then every path of `a` covers one of `b`. The converse does not hold.
+//!
+//! Deviation: backward simulation, along what leads to a node, is not used: nodes are shared between
+//! trees, and what leads to them is different in each. What it would find, `uncovered` finds.
+
+use rustc_hash::FxHashMap;
+
+use super::algebra::Reduce;
+use super::walk::{Meter, Stop, run};
+use super::{Forest, Tree};
+
+/// What is known about a pair.
+enum Pair {
+    Decided(bool),
+    /// Not before this pair is decided.
+    After((Tree, Tree)),
+}
+
+impl Forest {
+    /// Whether the second tree simulates the first: then all elements of the first cover elements of
+    /// the second.
+    ///
+    /// # Errors
+    /// If the meter says so.
+    pub fn is_simulated(&mut self, a: Tree, b: Tree, meter: &mut Meter<'_>) -> Result<bool, Stop> {
+        if let Some(answer) = self.is_simulated_at_once(a, b) {
+            return Ok(answer);
+        }
+        let mut open = vec![(a, b)];
+        while let Some(&(x, y)) = open.last() {
+            meter.step()?;
+            match self.decide(x, y) {
+                Pair::Decided(answer) => {
+                    self.memory.simulated.insert((x, y), answer);
+                    open.pop();
+                }
+                Pair::After(first) => open.push(first),
+            }
+        }
+        Ok(self.memory.simulated[&(a, b)])
+    }
+
+    /// Without arcs whose elements all cover elements of an arc with fewer tokens beside it: another tree
+    /// for the same markings.
+    ///
+    /// # Errors
+    /// If the meter says so.
+    pub fn without_simulated_arcs(&mut self, tree: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
+        run(self, &mut Reduce { by_simulation: true }, &mut FxHashMap::default(), tree, meter)
+    }
+
+    /// The tree, or nothing if one of the others simulates it.
+    pub(super) fn unless_simulated(
+        &mut self,
+        tree: Tree,
+        others: &[Tree],
+        meter: &mut Meter<'_>,
+    ) -> Result<Tree, Stop> {
+        for &other in others {
+            if self.is_simulated(tree, other, meter)? {
+                return Ok(Self::EMPTY);
+            }
+        }
+        Ok(tree)
+    }
+
+    fn is_simulated_at_once(&self, a: Tree, b: Tree) -> Option<bool> {
+        let (here, there) = (self.facts(a), self.facts(b));
+        if a == b || a == Self::EMPTY || there.has_empty {
+            return Some(true);
+        }
+        // The smallest element of the first tree covers none of the second.
+        if b == Self::EMPTY || here.least < there.least || there.every & !here.any != 0 {
+            return Some(false);
+        }
+        self.memory.simulated.get(&(a, b)).copied()
+    }
+
+    fn decide(&self, a: Tree, b: Tree) -> Pair {
+        // Where only one of them has the layer, the other passes it without tokens.
+        let place = self.place(a);
+        if self.place(b) < place {
+            let after = self.at_or_after(b, place);
+            return self.is_simulated_at_once(a, after).map_or(Pair::After((a, after)), Pair::Decided);
+        }
+        for (tokens, part) in self.branches(a, place) {
+            let mut is_covered = false;
+            for (_, other) in self.branches(b, place).take_while(|&(n, _)| n <= tokens) {
+                match self.is_simulated_at_once(part, other) {
+                    Some(answer) => is_covered = answer,
+                    None => return Pair::After((part, other)),
+                }
+                if is_covered {
+                    break;
+                }
+            }
+            if !is_covered {
+                return Pair::Decided(false);
+            }
+        }
+        Pair::Decided(true)
+    }
+}
