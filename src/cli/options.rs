@@ -100,6 +100,10 @@ pub struct CoverArgs {
     #[arg(long, value_enum, default_value_t = NetEngine::Auto)]
     pub engine: NetEngine,
 
+    /// Let the engine see the net as it is, and not a smaller one with the same verdict
+    #[arg(long)]
+    pub no_reduce: bool,
+
     /// Where a thread transition system starts [default: `0/0`, any number of threads in local state 0]
     #[arg(long, value_name = "S|L,..[/L,..]")]
     pub initial: Option<InitialState>,
@@ -150,6 +154,7 @@ impl CoverArgs {
                 NetEngine::KarpMiller => NetEngineName::KarpMiller,
                 NetEngine::Mcov => NetEngineName::Mcov,
             },
+            no_reduce: self.no_reduce,
         }
     }
 
@@ -212,6 +217,7 @@ impl CutoffArgs {
             initial: self.initial.clone(),
             targets: self.target.clone(),
             engine: NetEngineName::Mcov,
+            no_reduce: true,
         }
     }
 
