@@ -13,7 +13,7 @@ use cusp::engines::nets::{NetEngine, NetEngineName};
 use cusp::evidence::NetVerdict;
 use cusp::lift::net::{LiftedNet, lift_net};
 use cusp::net::reduce::{Counts, Extent, Fate, Reduced, reduce};
-use cusp::net::{Builder, Marking, Net, PlaceId, Range, Transition, spec};
+use cusp::net::{Builder, Marking, Net, Place, PlaceId, PlaceKind, Range, Transition, spec};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::nets::{Shape, random_net};
@@ -74,20 +74,69 @@ fn add(sum: &mut Counts, more: Counts) {
 /// Nets of different kinds, in turn.
 fn shaped(seed: u64) -> Net {
     let plain = Shape { moves: false, copies: false, ..Shape::SMALL };
-    let shape = match seed % 4 {
+    let shape = match seed % 8 {
         0 => Shape::SMALL,
         1 => plain,
         2 => Shape { places: 7, transitions: 8, weight: 1, ..plain },
-        _ => Shape { places: 6, transitions: 7, weight: 1, copies: false, ..Shape::SMALL },
+        3 => Shape { places: 6, transitions: 7, weight: 1, copies: false, ..Shape::SMALL },
+        4..=6 => Shape { places: 5, transitions: 8, weight: 1, parametric: false, ..plain },
+        _ => Shape { transitions: 5, weight: 1, copies: false, parametric: false, ..Shape::SMALL },
     };
-    random_net(seed, shape)
+    let mut net = random_net(seed, shape);
+    if seed % 8 >= 4 {
+        take_detours(&mut net, &mut Rng::new(seed));
+    }
+    net
+}
+
+/// Splits some transitions in two, with a place between them that a third one may also take from.
+fn take_detours(net: &mut Net, rng: &mut Rng) {
+    for i in 0..net.transitions.len() {
+        if !rng.chance(85) {
+            continue;
+        }
+        // Often the first gives nothing else, or the second takes nothing else.
+        let [early, late] = [(); 2].map(|()| rng.chance(50));
+        let early: Vec<bool> = net.places.iter().map(|_| early && rng.chance(50)).collect();
+        let late: Vec<bool> = net.places.iter().map(|_| late && rng.chance(50)).collect();
+        let via = PlaceId::from_index(net.places.len());
+        net.places.push(Place { name: format!("via{i}"), kind: PlaceKind::Counter });
+        let is_early = |place: PlaceId| early[place.index()];
+        let is_late = |place: PlaceId| late[place.index()];
+        let Transition { take, give, moves, .. } = net.transitions[i].clone();
+        let one = |mut marking: Marking| {
+            marking.set(via, 1);
+            marking
+        };
+        let first_give = one(give.restricted(is_early));
+        let first = Transition {
+            take: take.restricted(|place| !is_late(place)),
+            give: first_give,
+            ..Transition::default()
+        };
+        let second_take = one(take.restricted(is_late));
+        let second_give = give.restricted(|place| !is_early(place));
+        let second = Transition { take: second_take, give: second_give, ..Transition::default() };
+        // The moves go with one of the two.
+        let (first, second) = if rng.chance(50) {
+            (Transition { moves, ..first }, second)
+        } else {
+            (first, Transition { moves, ..second })
+        };
+        if rng.chance(25) {
+            let other = Transition { moves: Vec::new(), give: take, ..second.clone() };
+            net.transitions.push(other);
+        }
+        net.transitions[i] = first;
+        net.transitions.push(second);
+    }
 }
 
 #[test]
 fn verdicts_stay_and_evidence_is_lifted_on_random_nets() {
     let mut counts = Counts::default();
     let mut completed = 0;
-    for seed in seeds(8_000) {
+    for seed in seeds(12_000) {
         let net = shaped(seed);
         let context = format!("CUSP_SEED={seed}: {net:?}");
         let expected = word(&run(&Reference, &net));
@@ -107,7 +156,7 @@ fn verdicts_stay_and_evidence_is_lifted_on_random_nets() {
         let Counts { never_marked, dead, idle, dominated, irrelevant_places, .. } = counts;
         let Counts { irrelevant_transitions, unlimited, implied, enough, passed_on, on_demand, .. } = counts;
         let often = [never_marked, dead, idle, dominated, irrelevant_places, irrelevant_transitions];
-        assert!(often.into_iter().chain([unlimited, enough]).all(|n| n > 1_000), "{counts:?}");
+        assert!(often.into_iter().chain([unlimited, enough]).all(|n| n > 500), "{counts:?}");
         assert!(
             [implied, passed_on, on_demand, completed].into_iter().all(|n| n > 50),
             "{completed} {counts:?}"
