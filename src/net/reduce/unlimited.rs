@@ -5,14 +5,17 @@
 //! transition fills that takes only from such places and moves nothing: it can fire as often as need be
 //! before the run begins, the tokens that it gives elsewhere do no harm, and nobody moves the filled ones away.
 //!
-//! If there are zero tests, tokens given elsewhere may do harm, so then only initial tokens count; see
-//! also [`Draft::is_removable`].
+//! Not done if there are zero tests: tokens given elsewhere may do harm, and without a place that limits them,
+//! forward searches that start with few tokens would not end.
 
 use super::draft::Draft;
 use super::restore::Fate;
 use crate::net::PlaceId;
 
 pub(super) fn remove(draft: &mut Draft) {
+    if !draft.is_monotone {
+        return;
+    }
     let is_removable = draft.is_removable();
     let mut is_unlimited = vec![false; draft.net.places.len()];
     let mut open: Vec<PlaceId> = Vec::new();
@@ -29,7 +32,7 @@ pub(super) fn remove(draft: &mut Draft) {
     let mut free: Vec<usize> = Vec::new();
     for (i, transition) in draft.net.transitions.iter().enumerate() {
         missing.push(transition.take.entries().len());
-        if !draft.is_monotone || !transition.is_plain() {
+        if !transition.is_plain() {
             continue;
         }
         transition.take.iter().for_each(|(place, _)| takers[place.index()].push(i));
