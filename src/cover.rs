@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::budget::Budget;
 use crate::certify::{CertifiedNet, Rejection, certify_net};
+use crate::decide_net::{NetAnswer, decide};
 use crate::diagnostic::Diagnostic;
 use crate::engines::nets::NetEngineName;
 use crate::net::tts::state::parse_property;
@@ -55,6 +56,8 @@ pub struct Options {
     pub targets: Vec<TargetState>,
     /// Who decides.
     pub engine: NetEngineName,
+    /// Let the engine see the net as it is, and not a smaller one with the same verdict.
+    pub no_reduce: bool,
 }
 
 /// The texts of a net.
@@ -113,6 +116,8 @@ pub enum Outcome {
         prepared: Box<Prepared>,
         /// The answer.
         certified: CertifiedNet,
+        /// Who gave it.
+        engine: &'static str,
     },
     /// The text is not a net.
     BadInput(Vec<Findings>),
@@ -122,6 +127,8 @@ pub enum Outcome {
         prepared: Box<Prepared>,
         /// What is wrong with the evidence.
         rejection: Rejection,
+        /// Whose it is.
+        engine: &'static str,
     },
 }
 
@@ -132,10 +139,11 @@ pub fn cover(input: &Input, options: &Options, budget: &Budget, progress: &dyn P
         Ok(prepared) => Box::new(prepared),
         Err(findings) => return Outcome::BadInput(findings),
     };
-    let verdict = options.engine.engine().run(&prepared.net, budget, progress);
+    let NetAnswer { verdict, engine } =
+        decide(&prepared.net, options.engine, !options.no_reduce, budget, progress);
     match certify_net(&prepared.net, verdict, budget) {
-        Ok(certified) => Outcome::Checked { prepared, certified },
-        Err(rejection) => Outcome::Rejected { prepared, rejection },
+        Ok(certified) => Outcome::Checked { prepared, certified, engine },
+        Err(rejection) => Outcome::Rejected { prepared, rejection, engine },
     }
 }
 

@@ -87,6 +87,16 @@ fn the_proof_is_described() {
 }
 
 #[test]
+fn a_portfolio_names_the_engine_that_answered() {
+    for options in [&[][..], &["--no-reduce"]] {
+        let said = json(&[options, &["--json", TURNS]].concat());
+        assert_eq!((said["verdict"].as_str(), said["engine"].as_str()), (Some("safe"), Some("backward")));
+        let out = cover(&[options, &["-q", TURNS]].concat()).1;
+        assert!(out.contains("(backward engine; "), "{out}");
+    }
+}
+
+#[test]
 fn tokens_that_choose_are_followed() {
     let text = "1 3\n0 0 -> 0 1 0 ~> 0 0 ~> 2\n";
     insta::assert_snapshot!(cover_on(&["--target", "0|1,2,2,0", "-"], text).1, @"

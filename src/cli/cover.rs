@@ -65,7 +65,9 @@ impl Session<'_> {
             }
         };
         match self.outcome(&input) {
-            Outcome::Checked { prepared, certified } => self.answer(&input, &prepared, &certified, output),
+            Outcome::Checked { prepared, certified, engine } => {
+                self.answer(&input, &prepared, &certified, engine, output)
+            }
             Outcome::BadInput(found) => {
                 let status = Status::BadInput;
                 if self.args.json {
@@ -76,9 +78,9 @@ impl Session<'_> {
                 }
                 status
             }
-            Outcome::Rejected { prepared, rejection } => {
+            Outcome::Rejected { prepared, rejection, engine } => {
                 let status = Status::Internal;
-                let (engine, why) = (self.engine(), rejection.to_string());
+                let why = rejection.to_string();
                 if self.args.json {
                     let report = NetReport::rejected(&input, &prepared.net, engine, status.code(), why);
                     output.answer(&report.line());
@@ -101,15 +103,12 @@ impl Session<'_> {
         cover::cover(input, &self.options, &budget, &*progress)
     }
 
-    fn engine(&self) -> &'static str {
-        self.options.engine.engine().name()
-    }
-
     fn answer(
         &self,
         input: &Input,
         prepared: &Prepared,
         certified: &CertifiedNet,
+        engine: &'static str,
         output: &mut Output,
     ) -> Status {
         let status = match certified.verdict() {
@@ -123,7 +122,7 @@ impl Session<'_> {
             property: input.property.as_ref(),
             net: &prepared.net,
             certified,
-            engine: self.engine(),
+            engine,
         };
         let args = self.args;
         let detail = args.trace.map_or(Detail::Short, Detail::from);

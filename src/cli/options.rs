@@ -107,6 +107,10 @@ pub struct CoverArgs {
     #[arg(long, value_enum)]
     pub sets: Option<Sets>,
 
+    /// Let the engine see the net as it is, and not a smaller one with the same verdict
+    #[arg(long)]
+    pub no_reduce: bool,
+
     /// Where a thread transition system starts [default: `0/0`, any number of threads in local state 0]
     #[arg(long, value_name = "S|L,..[/L,..]")]
     pub initial: Option<InitialState>,
@@ -158,6 +162,7 @@ impl CoverArgs {
                 (None, NetEngine::KarpMiller) => NetEngineName::KarpMiller,
                 (None, NetEngine::Mcov) => NetEngineName::Mcov,
             },
+            no_reduce: self.no_reduce,
         }
     }
 
@@ -231,6 +236,7 @@ impl CutoffArgs {
             initial: self.initial.clone(),
             targets: self.target.clone(),
             engine: NetEngineName::Mcov,
+            no_reduce: true,
         }
     }
 

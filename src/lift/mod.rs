@@ -9,11 +9,13 @@
 //! | `relations` | inductive relations, and proofs by control flow alone |
 //! | `paths` | unrollings and k-inductive proofs: their nodes and edges get their old names |
 //! | `cycles` | makes sure that the cycles of the original program are cut |
+//! | `net` | runs and proofs of nets |
 //!
 //! Not everything can be lifted from every reduction. [`Unliftable`] then says why, and the engine has to
 //! run on a task that keeps more: see [`crate::check`].
 
 mod cycles;
+pub mod net;
 mod paths;
 mod relations;
 mod trace;

@@ -3,8 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{
-    Claim, Flow, Initial, Marking, Move, Net, Place, PlaceId, PlaceKind, Range, Target, Transition,
-    TransitionId,
+    Claim, Initial, Marking, Net, Place, PlaceId, PlaceKind, Range, Target, Transition, TransitionId,
 };
 
 /// Makes a [`Net`]. Places come into being when they are first mentioned.
@@ -69,27 +68,12 @@ impl Builder {
         id
     }
 
-    /// Adds a transition. Moves are put in order and simplified: [`Flow::Each`] with one place is
-    /// a transfer, tokens that stay need no move.
+    /// Adds a transition, see [`Transition::normalise_moves`].
     ///
     /// # Panics
     /// If a place moves twice, or to one of no places: a bug of the caller.
     pub fn transition(&mut self, mut transition: Transition) -> TransitionId {
-        for Move { flow, .. } in &mut transition.moves {
-            match flow {
-                Flow::All(places) => places.sort_unstable(),
-                Flow::Each(places) => {
-                    places.sort_unstable();
-                    places.dedup();
-                    assert!(!places.is_empty(), "tokens that move go somewhere");
-                    if let [only] = places[..] {
-                        *flow = Flow::All(vec![only]);
-                    }
-                }
-            }
-        }
-        transition.moves.retain(|m| m.flow != Flow::All(vec![m.from]));
-        transition.moves.sort_unstable_by_key(|m| m.from);
+        transition.normalise_moves();
         let unique = transition.moves.windows(2).all(|pair| pair[0].from != pair[1].from);
         assert!(unique, "a place has one flow");
         transition.upper.sort_unstable();

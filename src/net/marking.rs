@@ -129,6 +129,20 @@ impl Marking {
         Self(left.filter(|&(_, n)| n > 0).collect())
     }
 
+    /// The tokens in some of the places.
+    #[must_use]
+    pub fn restricted(&self, keep: impl Fn(PlaceId) -> bool) -> Self {
+        Self(self.iter().filter(|&(place, _)| keep(place)).collect())
+    }
+
+    /// The same tokens in other places, whose order is that of the places.
+    #[must_use]
+    pub fn renamed(&self, rename: impl Fn(PlaceId) -> PlaceId) -> Self {
+        let renamed: Vec<(PlaceId, u64)> = self.iter().map(|(place, n)| (rename(place), n)).collect();
+        debug_assert!(renamed.windows(2).all(|pair| pair[0].0 < pair[1].0), "the order stays");
+        Self(renamed)
+    }
+
     /// The larger number, place by place: the least marking that covers both.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {

@@ -34,6 +34,8 @@ pub mod index;
 mod lexer;
 pub mod marking;
 pub mod predecessors;
+pub mod reduce;
+pub mod signs;
 pub mod spec;
 pub mod tts;
 
@@ -143,10 +145,41 @@ impl Transition {
         self.moves.is_empty()
     }
 
+    /// What it gives less what it takes; sorted by place, no zeros.
+    #[must_use]
+    pub fn effect(&self) -> Vec<(PlaceId, i128)> {
+        let both = self.take.join(&self.give);
+        let change = |place| i128::from(self.give.get(place)) - i128::from(self.take.get(place));
+        both.iter().map(|(place, _)| (place, change(place))).filter(|&(_, n)| n != 0).collect()
+    }
+
     /// Whether a token can become more than one.
     #[must_use]
     pub fn copies(&self) -> bool {
         self.moves.iter().any(|m| matches!(&m.flow, Flow::All(places) if places.len() > 1))
+    }
+
+    /// Puts the moves in order and simplifies them: [`Flow::Each`] with one place is a transfer, and
+    /// tokens that stay need no move.
+    ///
+    /// # Panics
+    /// If tokens go to one of no places: a bug of the caller.
+    pub fn normalise_moves(&mut self) {
+        for Move { flow, .. } in &mut self.moves {
+            match flow {
+                Flow::All(places) => places.sort_unstable(),
+                Flow::Each(places) => {
+                    places.sort_unstable();
+                    places.dedup();
+                    assert!(!places.is_empty(), "tokens that move go somewhere");
+                    if let [only] = places[..] {
+                        *flow = Flow::All(vec![only]);
+                    }
+                }
+            }
+        }
+        self.moves.retain(|m| m.flow != Flow::All(vec![m.from]));
+        self.moves.sort_unstable_by_key(|m| m.from);
     }
 }
 

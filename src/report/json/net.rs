@@ -6,7 +6,7 @@
 //! | `file` | always | the name as given; `<stdin>` for standard input |
 //! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
 //! | `exit_code` | always | what Cusp would exit with for this file alone |
-//! | `engine` | checked | the engine that was asked |
+//! | `engine` | checked | the engine that answered |
 //! | `net` | checked | numbers of `places`, `transitions` and `targets`; `threads`: whether tokens are threads; `parametric`: whether the start has parameters; `zero_tests` |
 //! | `proof` | `safe` | `kind`: `basis` or `coverability-set`; `size`: elements; `most`: threads or tokens in one of them; `invariants`, `never_marked`: how many take part; with `--proof`, `evidence` |
 //! | `target` | `unsafe` | the target that is met: `place`, `text` |

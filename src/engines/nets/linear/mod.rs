@@ -2,9 +2,8 @@
 
 pub mod exclusions;
 pub mod relaxation;
-pub mod signs;
 pub mod simplex;
 
+pub use crate::net::signs::Signs;
 pub use exclusions::{Exclusions, violates};
 pub use relaxation::Relaxation;
-pub use signs::Signs;

@@ -62,7 +62,7 @@ impl Relaxation {
         }
         let column = |transition: &Transition| {
             let is_plain = transition.is_plain();
-            is_plain.then(|| numbers.get(&entries(&effect(transition), &self.row_of)).copied()).flatten()
+            is_plain.then(|| numbers.get(&entries(&transition.effect(), &self.row_of)).copied()).flatten()
         };
         net.transitions.iter().map(column).collect()
     }
@@ -111,7 +111,7 @@ fn changes(net: &Net, signs: &Signs) -> Vec<Change> {
     };
     for &id in signs.live() {
         let transition = net.transition(id);
-        add(effect(transition));
+        add(transition.effect());
         for m in transition.moves.iter().filter(|m| signs.is_markable(m.from)) {
             let gone = (m.from, -1);
             match &m.flow {
@@ -127,13 +127,6 @@ fn changes(net: &Net, signs: &Signs) -> Vec<Change> {
         }
     }
     all
-}
-
-/// What a transition gives less what it takes.
-fn effect(transition: &Transition) -> Change {
-    let given = transition.give.iter().map(|(place, n)| (place, i128::from(n)));
-    let taken = transition.take.iter().map(|(place, n)| (place, -i128::from(n)));
-    sum(given.chain(taken))
 }
 
 fn sum(entries: impl IntoIterator<Item = (PlaceId, i128)>) -> Change {

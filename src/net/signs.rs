@@ -1,6 +1,6 @@
 //! Which places can ever hold a token, if tokens are not counted.
 
-use crate::net::{Flow, Net, PlaceId, TransitionId};
+use super::{Flow, Net, PlaceId, TransitionId};
 
 /// What is left of a net when it is only known which places may be marked.
 ///

@@ -1,0 +1,215 @@
+//! From evidence about a reduced net to evidence about the original one.
+//!
+//! *Runs*: every step is expanded to the original transitions it stands for. Places that are gone get the
+//! tokens that these take: as many at the start as are needed, and where fewer are allowed, what fills the place
+//! fires first. Then the run is played through.
+//!
+//! *Proofs*: a place that is gone never held anybody up, so upward-closed sets demand nothing there, and
+//! coverability sets allow any number of tokens, unless the place is never marked. Invariants give it no weight. A
+//! place that tokens pass through is different: proofs would have to say what holds while a token is there. All that
+//! is known then is [`LiftedNet::Uncoverable`], from where a backward search completes the proof.
+
+use super::Unliftable;
+use crate::evidence::net::{LinearInvariant, OmegaMarking, Tokens, UncoverabilityBasis};
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
+use crate::net::fire::fire;
+use crate::net::reduce::{Fate, Reduced, Restore};
+use crate::net::{Choice, Firing, Flow, Marking, Net, PlaceId, Target, TransitionId};
+
+/// What a verdict about a reduced net says about the original one.
+#[derive(Clone, Debug)]
+pub enum LiftedNet {
+    /// A verdict with its evidence.
+    Verdict(NetVerdict),
+    /// No target can be covered, nor can one of these markings; what leads to them is missing.
+    Uncoverable(Vec<Marking>),
+}
+
+/// More steps than this are not worth showing.
+const MOST_STEPS: usize = 1 << 20;
+
+/// Turns a verdict about a reduced net into one about the original net.
+///
+/// # Errors
+/// If the evidence is of a kind that the reduction did not keep.
+pub fn lift_net(original: &Net, reduced: &Reduced, verdict: NetVerdict) -> Result<LiftedNet, Unliftable> {
+    let restore = &reduced.restore;
+    let verdict = match verdict {
+        NetVerdict::Unknown(unknown) => NetVerdict::Unknown(unknown),
+        NetVerdict::Unsafe(run) => NetVerdict::Unsafe(lift_run(original, reduced, &run)?),
+        NetVerdict::Safe(NetCertificate::Basis(basis)) if restore.has_longer_steps() => {
+            let elements = basis.elements.iter().map(|element| original_names(restore, element));
+            return Ok(LiftedNet::Uncoverable(elements.collect()));
+        }
+        NetVerdict::Safe(NetCertificate::Basis(basis)) => {
+            NetVerdict::Safe(NetCertificate::Basis(lift_basis(original, restore, &basis)))
+        }
+        NetVerdict::Safe(NetCertificate::CoverabilitySet(set)) => {
+            if restore.has_longer_steps() {
+                return Err(Unliftable("a coverability set says nothing about what lies within a step"));
+            }
+            let lifted = set.iter().map(|ideal| lift_ideal(original, restore, ideal)).collect();
+            NetVerdict::Safe(NetCertificate::CoverabilitySet(lifted))
+        }
+    };
+    Ok(LiftedNet::Verdict(verdict))
+}
+
+fn original_names(restore: &Restore, marking: &Marking) -> Marking {
+    marking.renamed(|place| restore.place(place))
+}
+
+fn lift_basis(original: &Net, restore: &Restore, basis: &UncoverabilityBasis) -> UncoverabilityBasis {
+    let never = original.place_ids().filter(|&place| restore.fate(place) == Fate::NeverMarked);
+    let mut never_marked: Vec<PlaceId> =
+        never.chain(basis.never_marked.iter().map(|&place| restore.place(place))).collect();
+    never_marked.sort_unstable();
+    let lift = |invariant: &LinearInvariant| LinearInvariant {
+        weights: original_names(restore, &invariant.weights),
+        bound: invariant.bound,
+    };
+    UncoverabilityBasis {
+        never_marked,
+        invariants: basis.invariants.iter().map(lift).collect(),
+        elements: basis.elements.iter().map(|element| original_names(restore, element)).collect(),
+    }
+}
+
+fn lift_ideal(original: &Net, restore: &Restore, ideal: &OmegaMarking) -> OmegaMarking {
+    let limits = original.place_ids().map(|place| match restore.fate(place) {
+        Fate::Kept(name) => (place, ideal.get(name)),
+        Fate::NeverMarked | Fate::PassedThrough => (place, Tokens::AtMost(0)),
+        Fate::Free => (place, Tokens::Omega),
+    });
+    OmegaMarking::new(limits)
+}
+
+fn lift_run(original: &Net, reduced: &Reduced, run: &FiringSequence) -> Result<FiringSequence, Unliftable> {
+    let mut last = run.initial.clone();
+    let mut plan = Vec::new();
+    for (number, step) in run.steps.iter().enumerate() {
+        last = fire(reduced.net.transition(step.transition), &last, &step.choices)
+            .map_err(|_| Unliftable("the reduced net cannot do this"))?;
+        let steps = reduced.restore.steps(step.transition);
+        plan.extend(steps.into_iter().map(|transition| Planned { transition, number: Some(number) }));
+        if plan.len() > MOST_STEPS {
+            return Err(Unliftable("the run is too long"));
+        }
+    }
+    let last = original_names(&reduced.restore, &last);
+    let lift = Lift { original, restore: &reduced.restore, run, plan };
+    let met = original.targets.iter().filter(|target| lift.is_met_where_kept(target, &last));
+    let runs = met.map(|target| lift.run_to(target));
+    runs.reduce(Result::or).unwrap_or(Err(Unliftable("no target of the original net is met")))
+}
+
+/// A step of the original net, and the number of the step of the reduced net that it belongs to.
+#[derive(Clone, Copy)]
+struct Planned {
+    transition: TransitionId,
+    number: Option<usize>,
+}
+
+struct Lift<'a> {
+    original: &'a Net,
+    restore: &'a Restore,
+    run: &'a FiringSequence,
+    plan: Vec<Planned>,
+}
+
+impl Lift<'_> {
+    /// Whether the places that were kept, and those that are never marked, allow the target.
+    fn is_met_where_kept(&self, target: &Target, last: &Marking) -> bool {
+        let has_enough = |(place, n): (PlaceId, u64)| match self.restore.fate(place) {
+            Fate::Kept(_) => last.get(place) >= n,
+            Fate::NeverMarked | Fate::PassedThrough => false,
+            Fate::Free => true,
+        };
+        target.least.iter().all(has_enough) && target.upper.iter().all(|&(place, n)| last.get(place) <= n)
+    }
+
+    /// The run of the original net that ends in this target.
+    fn run_to(&self, target: &Target) -> Result<FiringSequence, Unliftable> {
+        let is_kept = |place: PlaceId| matches!(self.restore.fate(place), Fate::Kept(_));
+        // What has to be in places that are gone, from the end to the start.
+        let mut need = vec![0_u64; self.original.places.len()];
+        for (place, n) in target.least.iter().filter(|&(place, _)| !is_kept(place)) {
+            need[place.index()] = n;
+        }
+        self.plan.iter().rev().try_for_each(|step| self.go_back(step.transition, &mut need))?;
+        let mut fillings: Vec<Planned> = Vec::new();
+        for filling in self.restore.fillings().iter().rev() {
+            let range = self.original.initial.range(filling.place);
+            let steps = self.restore.filling_steps(filling);
+            while !range.reaches(need[filling.place.index()]) {
+                if fillings.len() + steps.len() > MOST_STEPS {
+                    return Err(Unliftable("it takes too many steps to fill a place"));
+                }
+                for &transition in steps.iter().rev() {
+                    self.go_back(transition, &mut need)?;
+                    fillings.push(Planned { transition, number: None });
+                }
+            }
+        }
+        let mut initial = original_names(self.restore, &self.run.initial);
+        for place in self.original.place_ids().filter(|&place| !is_kept(place)) {
+            let range = self.original.initial.range(place);
+            let n = need[place.index()].max(range.least);
+            if !range.reaches(n) {
+                return Err(Unliftable("a place that was dropped does not have enough tokens"));
+            }
+            initial.set(place, n);
+        }
+        let mut marking = initial.clone();
+        let mut steps = Vec::with_capacity(fillings.len() + self.plan.len());
+        for planned in fillings.iter().rev().chain(&self.plan) {
+            let choices = self.choices(*planned, &marking)?;
+            let transition = planned.transition;
+            marking = fire(self.original.transition(transition), &marking, &choices)
+                .map_err(|_| Unliftable("the original net cannot do this"))?;
+            steps.push(Firing { transition, choices });
+        }
+        if !target.is_met_by(&marking) {
+            return Err(Unliftable("the run of the original net does not meet the target"));
+        }
+        Ok(FiringSequence { initial, steps })
+    }
+
+    /// What is needed in places that are gone before a transition, given what is needed after it.
+    fn go_back(&self, transition: TransitionId, need: &mut [u64]) -> Result<(), Unliftable> {
+        let transition = self.original.transition(transition);
+        let gone = |&(place, _): &(PlaceId, u64)| !matches!(self.restore.fate(place), Fate::Kept(_));
+        for (place, n) in transition.give.iter().filter(gone) {
+            need[place.index()] = need[place.index()].saturating_sub(n);
+        }
+        for (place, n) in transition.take.iter().filter(gone) {
+            let sum = need[place.index()].checked_add(n);
+            need[place.index()] = sum.ok_or(Unliftable("there are too many tokens"))?;
+        }
+        Ok(())
+    }
+
+    /// Where tokens go that have a choice: as in the reduced net, and where that says nothing, see
+    /// [`Restore::last_of`].
+    fn choices(&self, planned: Planned, marking: &Marking) -> Result<Vec<Choice>, Unliftable> {
+        let transition = self.original.transition(planned.transition);
+        let said = planned.number.map_or(&[][..], |number| &self.run.steps[number].choices);
+        let left = marking.minus(&transition.take);
+        let mut choices = Vec::new();
+        for m in &transition.moves {
+            let Flow::Each(places) = &m.flow else { continue };
+            let n = left.get(m.from);
+            if n == 0 {
+                continue;
+            }
+            let known = said.iter().find(|choice| self.restore.place(choice.from) == m.from);
+            let mut to = known.map_or_else(Marking::new, |choice| original_names(self.restore, &choice.to));
+            let rest = u64::try_from(to.total()).ok().and_then(|sent| n.checked_sub(sent));
+            let rest = rest.ok_or(Unliftable("more tokens choose than there are"))?;
+            let somewhere = self.restore.last_of(places).unwrap_or(m.from);
+            to.add(somewhere, rest).map_err(|_| Unliftable("there are too many tokens"))?;
+            choices.push(Choice { from: m.from, to });
+        }
+        Ok(choices)
+    }
+}

@@ -1,0 +1,214 @@
+//! A net that is being reduced.
+
+use super::restore::{Fate, Filling, Origin, Restore};
+use super::{Counts, Reduced};
+use crate::net::{Claim, Flow, Initial, Marking, Move, Net, PlaceId, Target, Transition};
+
+/// The net so far, under the original names of places. Places that are gone are mentioned nowhere any more.
+pub(super) struct Draft {
+    pub net: Net,
+    /// Whether the net had no zero tests at the beginning.
+    pub is_monotone: bool,
+    pub counts: Counts,
+    /// Where each transition comes from.
+    origin_of: Vec<u32>,
+    origins: Vec<Origin>,
+    /// [`Fate::Kept`] with the old name while a place is there.
+    fates: Vec<Fate>,
+    /// When each place went, counted in calls of [`Self::drop_places`]; the largest number while it is there.
+    gone_at: Vec<u32>,
+    drops: u32,
+    fillings: Vec<Filling>,
+}
+
+impl Draft {
+    pub fn new(net: &Net) -> Self {
+        Self {
+            net: net.clone(),
+            is_monotone: net.is_monotone(),
+            counts: Counts::default(),
+            origin_of: (0..net.transitions.len() as u32).collect(),
+            origins: net.transition_ids().map(Origin::Original).collect(),
+            fates: net.place_ids().map(Fate::Kept).collect(),
+            gone_at: vec![u32::MAX; net.places.len()],
+            drops: 0,
+            fillings: Vec::new(),
+        }
+    }
+
+    pub fn is_there(&self, place: PlaceId) -> bool {
+        matches!(self.fates[place.index()], Fate::Kept(_))
+    }
+
+    /// The places that are left, in order.
+    pub fn places(&self) -> Vec<PlaceId> {
+        self.net.place_ids().filter(|&place| self.is_there(place)).collect()
+    }
+
+    /// For every place, whether some transition moves its tokens.
+    pub fn is_moved_from(&self) -> Vec<bool> {
+        let mut is_moved = vec![false; self.net.places.len()];
+        let moves = self.net.transitions.iter().flat_map(|t| &t.moves);
+        moves.for_each(|m| is_moved[m.from.index()] = true);
+        is_moved
+    }
+
+    /// For every place, whether some transition moves tokens to it.
+    pub fn is_moved_to(&self) -> Vec<bool> {
+        let mut is_moved = vec![false; self.net.places.len()];
+        let flows = self.net.transitions.iter().flat_map(|t| &t.moves).map(|m| &m.flow);
+        flows.flat_map(Flow::places).for_each(|place| is_moved[place.index()] = true);
+        is_moved
+    }
+
+    /// For every place, whether a zero test is about it.
+    pub fn is_tested(&self) -> Vec<bool> {
+        let mut is_tested = vec![false; self.net.places.len()];
+        let tests = self.net.transitions.iter().flat_map(|t| &t.upper);
+        let tests = tests.chain(self.net.targets.iter().flat_map(|t| &t.upper));
+        tests.for_each(|(place, _)| is_tested[place.index()] = true);
+        is_tested
+    }
+
+    /// The places that can go without a trace if they turn out never to hold anybody up: nobody moves tokens away from
+    /// them, and no zero test is about them. With zero tests elsewhere, tokens that could choose to come here
+    /// might have to, so then nobody moves tokens to them either.
+    pub fn is_removable(&self) -> Vec<bool> {
+        let (from, to, tested) = (self.is_moved_from(), self.is_moved_to(), self.is_tested());
+        let no_moves = |i: usize| !from[i] && (self.is_monotone || !to[i]);
+        (0..self.net.places.len()).map(|i| no_moves(i) && !tested[i]).collect()
+    }
+
+    /// Keeps some of the transitions, by number.
+    pub fn retain_transitions(&mut self, keep: impl Fn(usize) -> bool) {
+        let mut numbers = 0..;
+        self.net.transitions.retain(|_| numbers.next().is_some_and(&keep));
+        let mut numbers = 0..;
+        self.origin_of.retain(|_| numbers.next().is_some_and(&keep));
+    }
+
+    /// Drops places, and whatever is said about them. Tokens that might have gone there and elsewhere go
+    /// elsewhere; those that had nowhere else to go vanish.
+    pub fn drop_places(&mut self, gone: &[(PlaceId, Fate)]) {
+        if gone.is_empty() {
+            return;
+        }
+        for &(place, fate) in gone {
+            self.fates[place.index()] = fate;
+            self.gone_at[place.index()] = self.drops;
+        }
+        self.drops += 1;
+        let fates = &self.fates;
+        let is_there = |place: PlaceId| matches!(fates[place.index()], Fate::Kept(_));
+        for transition in &mut self.net.transitions {
+            let mentions = |marking: &Marking| marking.iter().any(|(place, _)| !is_there(place));
+            if mentions(&transition.take) {
+                transition.take = transition.take.restricted(is_there);
+            }
+            if mentions(&transition.give) {
+                transition.give = transition.give.restricted(is_there);
+            }
+            transition.upper.retain(|&(place, _)| is_there(place));
+            if !transition.moves.is_empty() {
+                transition.moves.retain(|m| is_there(m.from));
+                transition.moves.iter_mut().for_each(|m| forget(&mut m.flow, is_there));
+                transition.normalise_moves();
+            }
+        }
+        for target in &mut self.net.targets {
+            target.least = target.least.restricted(is_there);
+            target.upper.retain(|&(place, _)| is_there(place));
+        }
+        for claim in &mut self.net.claims {
+            claim.weights = claim.weights.restricted(is_there);
+        }
+        let left = self.net.initial.ranges().iter().copied().filter(|&(place, _)| is_there(place));
+        self.net.initial = Initial::new(left.collect::<Vec<_>>());
+    }
+
+    /// Adds the transition that does what two others do, one after the other.
+    pub fn push_both(&mut self, transition: Transition, first: usize, second: usize) {
+        let number = self.origins.len() as u32;
+        self.origins.push(Origin::Both(self.origin_of[first], self.origin_of[second]));
+        self.origin_of.push(number);
+        self.net.transitions.push(transition);
+    }
+
+    /// Remembers that a transition that takes nothing fills a place.
+    pub fn fill(&mut self, place: PlaceId, transition: usize, gives: u64) {
+        self.fillings.push(Filling { place, gives, origin: self.origin_of[transition] });
+    }
+
+    /// Gives the places that are left new names.
+    pub fn finish(self) -> Reduced {
+        let places = self.places();
+        let mut fates = self.fates;
+        for (i, &place) in places.iter().enumerate() {
+            fates[place.index()] = Fate::Kept(PlaceId::from_index(i));
+        }
+        let rename = |place: PlaceId| match fates[place.index()] {
+            Fate::Kept(name) => name,
+            // Nothing mentions a place that is gone.
+            Fate::NeverMarked | Fate::Free | Fate::PassedThrough => place,
+        };
+        let tests = |upper: &[(PlaceId, u64)]| upper.iter().map(|&(place, n)| (rename(place), n)).collect();
+        let moves = |moves: &[Move]| moves.iter().map(|m| rename_move(m, rename)).collect();
+        let old = self.net;
+        let net = Net {
+            places: places.iter().map(|&place| old.place(place).clone()).collect(),
+            transitions: old
+                .transitions
+                .iter()
+                .map(|t| Transition {
+                    take: t.take.renamed(rename),
+                    give: t.give.renamed(rename),
+                    moves: moves(&t.moves),
+                    upper: tests(&t.upper),
+                    span: t.span,
+                })
+                .collect(),
+            initial: Initial::new(old.initial.ranges().iter().map(|&(place, range)| (rename(place), range))),
+            targets: old
+                .targets
+                .iter()
+                .map(|t| Target { least: t.least.renamed(rename), upper: tests(&t.upper), span: t.span })
+                .collect(),
+            claims: old
+                .claims
+                .iter()
+                .map(|claim| Claim { weights: claim.weights.renamed(rename), span: claim.span })
+                .collect(),
+        };
+        let restore = Restore {
+            fates,
+            gone_at: self.gone_at,
+            places,
+            transitions: self.origin_of,
+            origins: self.origins,
+            fillings: self.fillings,
+        };
+        Reduced { net, restore, counts: self.counts }
+    }
+}
+
+/// Takes places that are gone out of a flow.
+fn forget(flow: &mut Flow, is_there: impl Fn(PlaceId) -> bool) {
+    match flow {
+        Flow::All(places) => places.retain(|&place| is_there(place)),
+        Flow::Each(places) => {
+            places.retain(|&place| is_there(place));
+            if places.is_empty() {
+                *flow = Flow::All(Vec::new());
+            }
+        }
+    }
+}
+
+fn rename_move(m: &Move, rename: impl Fn(PlaceId) -> PlaceId) -> Move {
+    let renamed = |places: &[PlaceId]| places.iter().map(|&place| rename(place)).collect();
+    let flow = match &m.flow {
+        Flow::All(places) => Flow::All(renamed(places)),
+        Flow::Each(places) => Flow::Each(renamed(places)),
+    };
+    Move { from: rename(m.from), flow }
+}
