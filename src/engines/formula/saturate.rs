@@ -216,7 +216,9 @@ impl<'a> Saturation<'a> {
             let stopped = self.saturate(progress);
             let grows = self.nested.take().is_some_and(|nested| nested.grows);
             stopped?;
-            if self.start_fails() || ends(self, round, grows)? {
+            // What is known about the start may be older than the component, unless it is a part of it.
+            let fails = component.contains(&self.blocks.task.program.start) && self.start_fails();
+            if fails || ends(self, round, grows)? {
                 return Ok(round);
             }
             for &procedure in component {
