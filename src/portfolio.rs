@@ -49,16 +49,21 @@ pub struct Answer {
 /// The path edges that the explicit engine may keep while others use memory too.
 const PATH_EDGES: usize = 4_000_000;
 
-/// The path edges that it may make while it is alone: a few milliseconds.
-const FIRST_PATH_EDGES: usize = 10_000;
+/// The path edges that it may make while it is alone, times variables: a few milliseconds.
+const FIRST_PATH_EDGES: usize = 100_000;
 
 /// Engines whose depth is bounded by nothing but a deep diagram recurse in a library.
 const STACK: usize = 256 << 20;
 
+/// The most variables that a frame holds.
+fn width(task: &Task) -> usize {
+    let locals = task.program.procedures.iter().map(|procedure| procedure.locals.len()).max();
+    task.program.globals.len() + locals.unwrap_or(0)
+}
+
 /// Whether the explicit engine can hold the variables.
 fn is_narrow(task: &Task) -> bool {
-    let globals = task.program.globals.len();
-    task.program.procedures.iter().all(|procedure| globals + procedure.locals.len() <= Cube::WIDTH)
+    width(task) <= Cube::WIDTH
 }
 
 /// The engines that fit a task, the most promising first.
@@ -91,7 +96,8 @@ fn members(task: &Task, bounds: Bounds) -> Vec<Box<dyn Engine + Send>> {
 #[must_use]
 pub fn run(task: &Task, setup: Setup, budget: &Budget, progress: &dyn Progress) -> Answer {
     if !task.program.starts_threads && is_narrow(task) {
-        let first = Explicit { most_path_edges: FIRST_PATH_EDGES, ..Explicit::default() };
+        let most_path_edges = FIRST_PATH_EDGES / width(task).max(8);
+        let first = Explicit { most_path_edges, ..Explicit::default() };
         let verdict = first.run(task, budget, progress);
         if !matches!(verdict, Verdict::Unknown(_)) {
             return Answer {

@@ -7,7 +7,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use cusp::budget::{Budget, Limits};
-use cusp::cutoff::{Answer, Found, cutoff};
+use cusp::cutoff::fewest::{Effort, fewest};
+use cusp::cutoff::{Answer, Found, Patience, cutoff};
 use cusp::evidence::NetVerdict;
 use cusp::net::fire::successors;
 use cusp::net::tts::{self, InitialState, TargetState};
@@ -27,9 +28,13 @@ fn net(text: &str, initial: &str, target: &str) -> Net {
 }
 
 fn answer(net: &Net) -> Answer {
+    answer_with(net, Patience::default())
+}
+
+fn answer_with(net: &Net, patience: Patience) -> Answer {
     // Nothing here takes long; a search that does not end is stopped.
     let (budget, _watch) = Budget::start(Limits { time: Some(Duration::from_secs(10)), memory: None });
-    cutoff(net, &budget, &Quiet).expect("threads")
+    cutoff(net, patience, &budget, &Quiet).expect("threads")
 }
 
 fn sizes(answer: &Answer) -> Vec<usize> {
@@ -150,7 +155,7 @@ fn random_system(seed: u64) -> (String, &'static str) {
 #[test]
 fn cutoffs_of_random_systems_are_those_that_brute_force_finds() {
     let mut found_cutoffs: BTreeMap<usize, usize> = BTreeMap::new();
-    for seed in seeds(300) {
+    for seed in seeds(1_500) {
         let (text, initial) = random_system(seed);
         let net = net(&text, initial, "");
         if net.transitions.iter().any(Transition::copies) {
@@ -167,9 +172,16 @@ fn cutoffs_of_random_systems_are_those_that_brute_force_finds() {
         } else {
             assert!(brute >= 7, "CUSP_SEED={seed} {initial}: {n} but {brute}\n{text}");
         }
+        // Whoever asks after every few states whether that is all finds the same number.
+        let hasty = answer_with(&net, Patience { in_a_round: 1, in_all: 1 });
+        assert_eq!(hasty.found, Found::Cutoff(n), "CUSP_SEED={seed} {initial}\n{text}");
+        let all = |answer: &Answer| answer.rounds.last().map(|round| round.thread_states);
+        assert_eq!(all(&hasty), all(&answer), "CUSP_SEED={seed} {initial}\n{text}");
         *found_cutoffs.entry(n).or_default() += 1;
     }
-    assert!(found_cutoffs.len() >= 2 || std::env::var("CUSP_SEED").is_ok(), "{found_cutoffs:?}");
+    let compared: usize = found_cutoffs.values().sum();
+    let is_moved = std::env::var("CUSP_SEED").is_ok() || std::env::var("CUSP_COUNT").is_ok();
+    assert!(is_moved || found_cutoffs.len() >= 3 && compared >= 1_000, "{found_cutoffs:?}");
 }
 
 #[test]
@@ -183,4 +195,38 @@ fn a_started_thread_may_be_new_although_there_is_no_candidate() {
 fn a_cutoff_says_nothing_about_two_threads_at_once() {
     let found = answer(&net("1 2\n0 0 -> 0 1\n", "0/0", "0|1,1"));
     assert!(matches!(found.certified.verdict(), NetVerdict::Unsafe(_)));
+}
+
+#[test]
+fn the_fewest_threads_by_proofs_are_those_that_brute_force_finds() {
+    let mut found = 0;
+    for seed in seeds(600) {
+        let (text, initial) = random_system(seed);
+        let mut rng = Rng::new(seed);
+        let numbers: Vec<usize> =
+            text.lines().next().into_iter().flat_map(str::split_whitespace).flat_map(str::parse).collect();
+        let (shared, local) = (rng.below(numbers[0]), rng.below(numbers[1]));
+        let net = net(&text, initial, &format!("{shared}|{local}"));
+        let context = format!("CUSP_SEED={seed} {initial} {shared}|{local}\n{text}");
+        let Some(n) = fewest(&net, Effort::FIRST, &Budget::unlimited()).expect("evidence") else { continue };
+        let place = |kind| net.place_ids().find(|&id| net.place(id).kind == kind).expect("a place");
+        let target = (place(PlaceKind::Shared(shared as u32)), place(PlaceKind::Local(local as u32)));
+        let brute = (1..=8).find(|&n| reached(&net, n).contains(&target));
+        match brute {
+            Some(brute) => assert_eq!(n as u64, brute, "{context}"),
+            None => assert!(n > 8, "{n} {context}"),
+        }
+        found += 1;
+    }
+    assert!(found > 100 || std::env::var("CUSP_SEED").is_ok(), "{found}");
+}
+
+#[test]
+fn a_target_of_many_threads_is_counted_although_the_cutoff_is_small() {
+    // Two threads show all thread states; the target asks for thirty.
+    let target = format!("1|{}", ["2"; 30].join(","));
+    let found = answer(&net("2 4\n0 0 -> 0 1\n0 1 -> 0 2\n0 2 -> 0 3\n0 2 -> 1 2\n", "0/0", &target));
+    assert!(matches!(found.certified.verdict(), NetVerdict::Unsafe(_)));
+    assert!(matches!(found.found, Found::Cutoff(2)), "{:?}", found.found);
+    assert_eq!(found.threads_to_target, Some(30));
 }

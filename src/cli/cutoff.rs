@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::budget::Budget;
 use crate::cover::{self, Findings, Input};
-use crate::cutoff::{Answer, Failure, Found, cutoff};
+use crate::cutoff::{Answer, Failure, Found, Patience, cutoff};
 use crate::evidence::{NetVerdict, Reason};
 use crate::progress;
 use crate::report::output::Output;
@@ -63,7 +63,7 @@ fn one_file(args: &CutoffArgs, file: &Path, interrupt: &Interrupt, output: &mut 
         let (budget, _watch) = Budget::start(args.limits());
         let _checking = interrupt.during(Phase::Checking(budget.clone()));
         let progress = progress::for_terminal(args.quiet, name);
-        cutoff(&prepared.net, &budget, &*progress)
+        cutoff(&prepared.net, Patience::default(), &budget, &*progress)
     };
     match answer {
         Ok(answer) => {

@@ -14,9 +14,13 @@
 //!
 //! Deviation: candidates that an earlier proof rules out are not asked about again, and one that was
 //! found realizable ends later rounds as long as it is a candidate. The search for the next round and the
-//! proof run side by side, and each ends the other when its answer makes it pointless.
+//! proof run side by side, and each ends the other when its answer makes it pointless. Where no target can be
+//! covered, a round ends early if what it has reached is closed under moves and no candidate of it is
+//! realizable: then that is all. Where one can be covered and the rounds grow large, [`fewest`](mod@fewest)
+//! looks for the number of threads by proofs instead.
 
 pub mod candidates;
+pub mod fewest;
 pub mod threads;
 pub mod translate;
 
@@ -31,9 +35,10 @@ use crate::engines::nets::sets::vectors::Vectors;
 use crate::evidence::{NetCertificate, NetVerdict, Reason};
 use crate::net::tts::NotATts;
 use crate::net::{Marking, Net, PlaceKind, Target};
-use crate::progress::Progress;
+use crate::progress::{Progress, Quiet};
 use candidates::{Candidates, candidates};
-use threads::{Action, Reached, actions, explore, fewest_threads};
+use fewest::{Effort, fewest};
+use threads::{Action, Exploration, Reached, Stage, actions, fewest_threads};
 
 /// One number of threads.
 #[derive(Clone, Debug)]
@@ -74,6 +79,8 @@ pub struct Answer {
     pub rounds: Vec<Round>,
     /// What they came to.
     pub found: Found,
+    /// The fewest threads that cover a target, if that is known.
+    pub threads_to_target: Option<usize>,
     /// Whether a target can be covered by any number of threads.
     pub certified: CertifiedNet,
 }
@@ -87,11 +94,31 @@ pub enum Failure {
     Rejected(Rejection),
 }
 
+/// When rounds are given up for proofs. What is found does not depend on it, but how much of it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// States of one round before it is asked whether what they show is all, for the first time.
+    pub in_a_round: usize,
+    /// States of all rounds before the number of threads to a target is looked for otherwise.
+    pub in_all: usize,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { in_a_round: 100_000, in_all: 500_000 }
+    }
+}
+
 /// Finds the least cutoff, or the fewest threads that cover a target.
 ///
 /// # Errors
 /// If the net cannot be read as threads, or evidence was rejected.
-pub fn cutoff(net: &Net, budget: &Budget, progress: &dyn Progress) -> Result<Answer, Failure> {
+pub fn cutoff(
+    net: &Net,
+    patience: Patience,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Result<Answer, Failure> {
     let threads = translate::thread_net(net).map_err(Failure::NotThreads)?;
     let Some(actions) = actions(&threads) else {
         let why = "a transition is not one of a thread".to_owned();
@@ -106,18 +133,25 @@ pub fn cutoff(net: &Net, budget: &Budget, progress: &dyn Progress) -> Result<Ans
         rounds: Vec::new(),
         ruled_out: Vectors::new(threads.places.len()),
         realizable: BTreeSet::new(),
+        verdict: certified.verdict(),
+        patience,
     };
     let found = search.run(budget, progress)?;
     let rounds = std::mem::take(&mut search.rounds);
-    drop(search);
+    let threads_to_target = match (&found, certified.verdict()) {
+        (Found::Target(n), _) => Some(*n),
+        // A cutoff is about single threads; targets may need more of them.
+        (Found::Cutoff(_), NetVerdict::Unsafe(_)) => fewest(&threads, Effort::FIRST, budget)?,
+        _ => None,
+    };
     if let (Found::Target(_), NetVerdict::Unknown(_)) = (&found, certified.verdict()) {
         // The rounds know more; a net of threads is the net itself.
         if !threads.targets.is_empty() && net.has_threads() {
-            let verdict = Mcov { alone: true }.run(net, budget, progress);
+            let verdict = Mcov { alone: true, ..Mcov::default() }.run(net, budget, progress);
             certified = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
         }
     }
-    Ok(Answer { threads, rounds, found, certified })
+    Ok(Answer { threads, rounds, found, threads_to_target, certified })
 }
 
 struct Search<'n> {
@@ -128,6 +162,9 @@ struct Search<'n> {
     ruled_out: Vectors,
     /// Candidates that are realizable.
     realizable: BTreeSet<Marking>,
+    /// Whether targets can be covered.
+    verdict: &'n NetVerdict,
+    patience: Patience,
 }
 
 /// What the proof said about the candidates.
@@ -139,14 +176,14 @@ enum Backward {
 
 impl Search<'_> {
     fn run(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<Found, Failure> {
-        let begin = Instant::now();
-        let first = fewest_threads(self.net);
-        let mut reached = match explore(self.net, &self.actions, first, budget) {
-            Ok(reached) => reached,
+        let (mut patience, mut effort) = (self.patience.in_all, Effort::FIRST);
+        let mut states = 0;
+        let mut now = match self.explore(fewest_threads(self.net), budget)? {
+            Ok(explored) => explored,
             Err(reason) => return Ok(Found::Unknown(reason)),
         };
-        let mut forward = begin.elapsed();
         loop {
+            let Explored { reached, .. } = &now;
             let found = candidates(&self.actions, &reached.thread_states);
             progress.say(&|| {
                 let (n, count) = (reached.threads, reached.thread_states.len());
@@ -157,18 +194,26 @@ impl Search<'_> {
                 thread_states: reached.thread_states.len(),
                 states: reached.states,
                 candidates: found.triples.len(),
-                realizable: None,
-                forward,
-                backward: Duration::ZERO,
+                realizable: now.is_all.then_some(false),
+                forward: now.forward_time,
+                backward: now.backward_time,
             });
             if reached.target.is_some() {
                 return Ok(Found::Target(reached.threads));
             }
+            if now.is_all {
+                return Ok(Found::Cutoff(reached.threads));
+            }
+            states += reached.states;
+            if states > patience && matches!(self.verdict, NetVerdict::Unsafe(_)) {
+                if let Some(threads) = fewest(self.net, effort, budget)? {
+                    return Ok(Found::Target(threads));
+                }
+                (patience, effort) = (patience.saturating_mul(4), effort.more());
+            }
             let open = self.open(&found);
-            let known = found.starts_new
-                || self.start_is_new(&reached)
-                || found.pairs.iter().any(|pair| self.realizable.contains(pair));
-            let ahead = self.ahead(&reached, if known { None } else { Some(open) }, budget)?;
+            let known = self.is_known_to_grow(&found, reached);
+            let ahead = self.ahead(&now, if known { None } else { Some(open) }, budget)?;
             let realizable = match &ahead.backward {
                 None => known.then_some(true),
                 Some(Backward::Unrealizable) => Some(false),
@@ -177,10 +222,13 @@ impl Search<'_> {
             };
             if let Some(round) = self.rounds.last_mut() {
                 round.realizable = realizable;
-                round.backward = ahead.backward_time;
+                round.backward += ahead.backward_time;
             }
             match (ahead.backward, ahead.next) {
                 (Some(Backward::Unrealizable), _) => return Ok(Found::Cutoff(reached.threads)),
+                (_, Some(Ok(next))) if next.is_all && next.reached.thread_states == reached.thread_states => {
+                    return Ok(Found::Cutoff(reached.threads));
+                }
                 (backward, Some(Ok(next))) => {
                     if let Some(Backward::Realizable(pairs)) = backward {
                         self.realizable.extend(pairs);
@@ -188,8 +236,7 @@ impl Search<'_> {
                     if let Some(reason) = budget.exhausted() {
                         return Ok(Found::Unknown(reason));
                     }
-                    reached = next;
-                    forward = ahead.forward_time;
+                    now = next;
                 }
                 (Some(Backward::Unknown(reason)), _) | (_, Some(Err(reason))) => {
                     return Ok(Found::Unknown(budget.exhausted().unwrap_or(reason)));
@@ -197,6 +244,61 @@ impl Search<'_> {
                 (_, None) => return Ok(Found::Unknown(Reason::Interrupted)),
             }
         }
+    }
+
+    /// Whether more threads reach more, as far as is known without asking.
+    fn is_known_to_grow(&self, found: &Candidates, reached: &Reached) -> bool {
+        found.starts_new
+            || self.start_is_new(reached)
+            || found.pairs.iter().any(|pair| self.realizable.contains(pair))
+    }
+
+    /// Explores so many threads, and stops to ask whether what was reached is all that there is.
+    fn explore(&self, threads: usize, budget: &Budget) -> Result<Result<Explored, Reason>, Failure> {
+        let begin = Instant::now();
+        let mut exploration = Exploration::new(self.net, &self.actions, threads);
+        let mut backward_time = Duration::ZERO;
+        let mut asked_about = 0;
+        loop {
+            let stage = match exploration.advance(self.patience.in_a_round, budget) {
+                Ok(stage) => stage,
+                Err(reason) => return Ok(Err(reason)),
+            };
+            let so_far = exploration.reached();
+            let size = so_far.thread_states.len();
+            let is_safe = matches!(self.verdict, NetVerdict::Safe(_));
+            let mut is_all = false;
+            if stage == Stage::Settled && is_safe && std::mem::replace(&mut asked_about, size) != size {
+                let begin = Instant::now();
+                is_all = self.is_all(so_far, budget)?;
+                backward_time += begin.elapsed();
+            }
+            if is_all || stage == Stage::Complete {
+                let reached = exploration.into_reached();
+                let forward_time = begin.elapsed().saturating_sub(backward_time);
+                return Ok(Ok(Explored { reached, is_all, forward_time, backward_time }));
+            }
+        }
+    }
+
+    /// Whether a part of what threads reach is all that any number of threads reaches.
+    fn is_all(&self, part: &Reached, budget: &Budget) -> Result<bool, Failure> {
+        let found = candidates(&self.actions, &part.thread_states);
+        if found.moves_on || self.is_known_to_grow(&found, part) {
+            return Ok(false);
+        }
+        let open = self.open(&found);
+        if open.is_empty() {
+            return Ok(true);
+        }
+        let certified = ask(&self.question(open), budget).map_err(Failure::Rejected)?;
+        Ok(matches!(certified.verdict(), NetVerdict::Safe(_)))
+    }
+
+    /// Whether these can be covered.
+    fn question(&self, pairs: Vec<Marking>) -> Net {
+        let target = |least| Target { least, ..Target::default() };
+        Net { targets: pairs.into_iter().map(target).collect(), ..self.net.clone() }
     }
 
     /// Whether there are initial states with thread states that were not reached: so few threads do not
@@ -220,36 +322,31 @@ impl Search<'_> {
     /// Asks whether candidates are realizable, and explores the next number of threads, side by side.
     fn ahead(
         &mut self,
-        reached: &Reached,
+        now: &Explored,
         open: Option<Vec<Marking>>,
         budget: &Budget,
     ) -> Result<Ahead, Failure> {
         if open.as_ref().is_some_and(Vec::is_empty) {
             return Ok(Ahead { backward: Some(Backward::Unrealizable), ..Ahead::default() });
         }
-        let question = open.map(|pairs| {
-            let target = |least| Target { least, ..Target::default() };
-            Net { targets: pairs.into_iter().map(target).collect(), ..self.net.clone() }
-        });
+        let reached = &now.reached;
+        let question = open.map(|pairs| self.question(pairs));
         let (for_proof, for_search) = (Budget::unlimited(), Budget::unlimited());
-        let (net, actions) = (self.net, &self.actions);
+        let this = &*self;
         let mut ahead = Ahead::default();
+        let mut failure = None;
         let mut proof = None;
         std::thread::scope(|scope| {
             let backward = question.as_ref().map(|question| {
                 let budget = &for_proof;
                 scope.spawn(move || {
                     let begin = Instant::now();
-                    let verdict = Mcov::default().run(question, budget, &crate::progress::Quiet);
-                    (certify_net(question, verdict, budget), begin.elapsed())
+                    (ask(question, budget), begin.elapsed())
                 })
             });
             let forward = {
                 let budget = &for_search;
-                scope.spawn(move || {
-                    let begin = Instant::now();
-                    (explore(net, actions, reached.threads + 1, budget), begin.elapsed())
-                })
+                scope.spawn(move || this.explore(reached.threads + 1, budget))
             };
             let mut backward = backward;
             let mut forward = Some(forward);
@@ -268,18 +365,22 @@ impl Search<'_> {
                     proof = Some(checked);
                 }
                 if let Some(handle) = forward.take_if(|handle| handle.is_finished()) {
-                    let (next, time) = join(handle);
-                    ahead.forward_time = time;
-                    let grows =
-                        |next: &Reached| next.target.is_some() || next.thread_states != reached.thread_states;
-                    if next.as_ref().is_ok_and(grows) {
+                    let next = join(handle).map_err(|rejected| failure = Some(rejected)).ok();
+                    let decides = |next: &Explored| {
+                        let Explored { reached: next, is_all, .. } = next;
+                        *is_all || next.target.is_some() || next.thread_states != reached.thread_states
+                    };
+                    if next.is_none() || next.iter().flatten().any(decides) {
                         for_proof.interrupt();
                     }
-                    ahead.next = Some(next);
+                    ahead.next = next;
                 }
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         if let (Some(checked), Some(question)) = (proof, &question) {
             ahead.backward = Some(self.learn(checked.map_err(Failure::Rejected)?.verdict(), question));
         }
@@ -320,13 +421,26 @@ impl Search<'_> {
     }
 }
 
+/// What a number of threads reaches.
+struct Explored {
+    reached: Reached,
+    /// It may not be all of it, but no number of threads reaches more.
+    is_all: bool,
+    forward_time: Duration,
+    backward_time: Duration,
+}
+
 /// What is known about the next round.
 #[derive(Default)]
 struct Ahead {
     backward: Option<Backward>,
     backward_time: Duration,
-    next: Option<Result<Reached, Reason>>,
-    forward_time: Duration,
+    next: Option<Result<Explored, Reason>>,
+}
+
+/// The certified answer to a question about candidates.
+fn ask(question: &Net, budget: &Budget) -> Result<CertifiedNet, Rejection> {
+    certify_net(question, Mcov::default().run(question, budget, &Quiet), budget)
 }
 
 /// Nothing that runs there panics unless there is a bug, and then this thread shall, too.

@@ -92,7 +92,7 @@ pub struct Reached {
     pub states: usize,
     /// The thread states.
     pub thread_states: BTreeSet<ThreadState>,
-    /// A run to a target; then the rest is not complete.
+    /// A run to a target; then, or if there was a pause, the rest is not complete.
     pub target: Option<FiringSequence>,
 }
 
@@ -104,55 +104,147 @@ pub fn fewest_threads(net: &Net) -> usize {
 
 type State = Box<[u32]>;
 
-/// Explores all that at most `threads` threads at once can do. A thread that would be one too many is not
-/// started, and the rest of the transition happens.
+/// How far an exploration has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// All states were looked at, or a target was met.
+    Complete,
+    /// Nothing new was seen for as long as it had taken to see all the rest.
+    Settled,
+}
+
+/// All that at most so many threads at once can do. A thread that would be one too many is not started,
+/// and the rest of the transition happens.
 ///
-/// # Errors
-/// If the budget is used up, or a run to a target does not replay.
-pub fn explore(net: &Net, actions: &[Action], threads: usize, budget: &Budget) -> Result<Reached, Reason> {
-    let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
-    for action in actions {
-        by_shared.entry(action.shared.0.index() as u32).or_default().push(action);
-    }
-    let mut states: IndexSet<State, FxBuildHasher> = IndexSet::default();
-    let mut origins: Vec<(u32, TransitionId)> = Vec::new();
-    // Where threads start threads, a system that begins with fewer has room for them.
-    let can_start = actions.iter().any(|action| action.starts.is_some());
-    let least = if can_start { fewest_threads(net).min(threads) } else { threads };
-    for number in least..=threads {
-        states.extend(initial_states(net, number));
-    }
-    let first = TransitionId::from_index(0);
-    origins.resize(states.len(), (u32::MAX, first));
-    let mut reached = Reached { threads, states: 0, thread_states: BTreeSet::new(), target: None };
-    let mut next = 0;
-    let mut successors = Vec::new();
-    while let Some(state) = states.get_index(next).cloned() {
-        if next % 256 == 0
-            && let Some(reason) = budget.exhausted()
-        {
-            return Err(reason);
+/// States that showed a new thread state come first: it is thread states that are looked for, and most of
+/// them are seen long before the last state is.
+#[derive(Debug)]
+pub struct Exploration<'a> {
+    net: &'a Net,
+    by_shared: BTreeMap<u32, Vec<&'a Action>>,
+    states: IndexSet<State, FxBuildHasher>,
+    /// For each state, where it comes from.
+    origins: Vec<(u32, TransitionId)>,
+    looked_at: Vec<bool>,
+    promising: Vec<u32>,
+    next: usize,
+    /// States that were looked at, all and when the last thread state was seen or the last pause made.
+    done: usize,
+    done_before: usize,
+    reached: Reached,
+}
+
+impl<'a> Exploration<'a> {
+    /// The initial states.
+    #[must_use]
+    pub fn new(net: &'a Net, actions: &'a [Action], threads: usize) -> Self {
+        let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
+        for action in actions {
+            by_shared.entry(action.shared.0.index() as u32).or_default().push(action);
         }
-        let shared = PlaceId::from_index(state[0] as usize);
-        let local = |&l: &u32| (shared, PlaceId::from_index(l as usize));
-        reached.thread_states.extend(state[1..].iter().map(local));
-        if net.targets.iter().any(|target| is_met(&target.least, &state)) {
-            reached.target = Some(run_to(net, &states, &origins, next)?);
-            break;
-        }
-        for action in by_shared.get(&state[0]).into_iter().flatten() {
-            successors.clear();
-            fire(action, &state, threads, &mut successors);
-            for successor in successors.drain(..) {
-                if states.insert(successor) {
-                    origins.push((next as u32, action.transition));
-                }
+        let reached = Reached { threads, states: 0, thread_states: BTreeSet::new(), target: None };
+        let mut exploration = Self {
+            net,
+            by_shared,
+            states: IndexSet::default(),
+            origins: Vec::new(),
+            looked_at: Vec::new(),
+            promising: Vec::new(),
+            next: 0,
+            done: 0,
+            done_before: 0,
+            reached,
+        };
+        // Where threads start threads, a system that begins with fewer has room for them.
+        let can_start = actions.iter().any(|action| action.starts.is_some());
+        let least = if can_start { fewest_threads(net).min(threads) } else { threads };
+        let start = (u32::MAX, TransitionId::from_index(0));
+        for number in least..=threads {
+            for state in initial_states(net, number) {
+                exploration.add(state, start);
             }
         }
-        next += 1;
+        exploration
     }
-    reached.states = states.len();
-    Ok(reached)
+
+    /// What was reached so far.
+    #[must_use]
+    pub fn reached(&self) -> &Reached {
+        &self.reached
+    }
+
+    /// The answer.
+    #[must_use]
+    pub fn into_reached(self) -> Reached {
+        self.reached
+    }
+
+    /// Looks at states until all are done or it is time for a pause, which is never before so many of them.
+    ///
+    /// # Errors
+    /// If the budget is used up, or a run to a target does not replay.
+    pub fn advance(&mut self, least: usize, budget: &Budget) -> Result<Stage, Reason> {
+        let mut successors = Vec::new();
+        while let Some(at) = self.take() {
+            if self.done.is_multiple_of(256)
+                && let Some(reason) = budget.exhausted()
+            {
+                return Err(reason);
+            }
+            self.done += 1;
+            let Some(state) = self.states.get_index(at).cloned() else { continue };
+            if self.net.targets.iter().any(|target| is_met(&target.least, &state)) {
+                self.reached.target = Some(run_to(self.net, &self.states, &self.origins, at)?);
+                return Ok(Stage::Complete);
+            }
+            for i in 0..self.by_shared.get(&state[0]).map_or(0, Vec::len) {
+                let action = self.by_shared[&state[0]][i];
+                fire(action, &state, self.reached.threads, &mut successors);
+                for successor in successors.drain(..) {
+                    self.add(successor, (at as u32, action.transition));
+                }
+            }
+            if self.done >= least && self.done >= self.done_before.saturating_mul(2) {
+                self.done_before = self.done;
+                return Ok(Stage::Settled);
+            }
+        }
+        Ok(Stage::Complete)
+    }
+
+    /// The state to look at now.
+    fn take(&mut self) -> Option<usize> {
+        let promising = self.promising.pop().map(|at| at as usize);
+        let at = promising.or_else(|| {
+            while *self.looked_at.get(self.next)? {
+                self.next += 1;
+            }
+            Some(self.next)
+        })?;
+        self.looked_at[at] = true;
+        Some(at)
+    }
+
+    fn add(&mut self, state: State, origin: (u32, TransitionId)) {
+        let (at, is_new) = self.states.insert_full(state);
+        if !is_new {
+            return;
+        }
+        self.reached.states = self.states.len();
+        self.origins.push(origin);
+        self.looked_at.push(false);
+        let Some(state) = self.states.get_index(at) else { return };
+        let shared = PlaceId::from_index(state[0] as usize);
+        let locals = state[1..].iter().map(|&l| (shared, PlaceId::from_index(l as usize)));
+        let mut is_promising = false;
+        for thread_state in locals {
+            is_promising |= self.reached.thread_states.insert(thread_state);
+        }
+        if is_promising {
+            self.promising.push(at as u32);
+            self.done_before = self.done;
+        }
+    }
 }
 
 /// The initial states with so many threads, or with all that there are if their number is fixed.

@@ -49,10 +49,12 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
         NetVerdict::Unsafe(_) => (palette.bad, "UNSAFE"),
         NetVerdict::Unknown(_) => (palette.open, "UNKNOWN"),
     };
-    let sentence = match &answer.found {
-        Found::Cutoff(n) => format!("the cutoff is {}", count(*n, "thread")),
-        Found::Target(n) => format!("{} reach a target, fewer do not", count(*n, "thread")),
-        Found::Unknown(reason) => format!("the cutoff is unknown: {reason}"),
+    let target = |n: usize| format!("{} reach a target, fewer do not", count(n, "thread"));
+    let sentence = match (&answer.found, answer.threads_to_target) {
+        (Found::Cutoff(n), None) => format!("the cutoff is {}", count(*n, "thread")),
+        (Found::Cutoff(n), Some(more)) => format!("the cutoff is {}; {}", count(*n, "thread"), target(more)),
+        (Found::Target(n), _) => target(*n),
+        (Found::Unknown(reason), _) => format!("the cutoff is unknown: {reason}"),
     };
     let mut out = String::new();
     paint(&mut out, style, word);
@@ -83,6 +85,12 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
             round.backward.as_secs_f64(),
             realizable(round)
         );
+    }
+    let shown = answer.rounds.last().map_or(0, |round| round.threads);
+    if let Some(n) = answer.threads_to_target.filter(|&n| n > shown) {
+        let fewer = count(n - 1, "thread");
+        let _ =
+            writeln!(out, "that {n} reach a target is a run, that {fewer} do not is a proof, both checked");
     }
     out
 }
@@ -152,7 +160,7 @@ pub fn json(file: &str, answer: &Answer) -> String {
         file,
         verdict: verdict(answer),
         cutoff: if let Found::Cutoff(n) = answer.found { Some(n) } else { None },
-        threads_to_target: if let Found::Target(n) = answer.found { Some(n) } else { None },
+        threads_to_target: answer.threads_to_target,
         reason: if let Found::Unknown(reason) = &answer.found { Some(reason.to_string()) } else { None },
         shared_states,
         local_states,

@@ -7,7 +7,7 @@ use std::path::Path;
 use cusp::budget::Budget;
 use cusp::certify::certify_net;
 use cusp::cover::{Input, Options, prepare};
-use cusp::cutoff::{Failure, Found, cutoff};
+use cusp::cutoff::{Failure, Found, Patience, cutoff};
 use cusp::diagnostic::render;
 use cusp::engines::nets::explicit::Explicit;
 use cusp::engines::nets::reference::Reference;
@@ -292,7 +292,7 @@ fn values_that_nobody_knows_are_guessed_once() {
 
 #[test]
 fn cutoffs_are_found_where_nothing_is_asked_to_be_empty() {
-    let answer = |text: &str| cutoff(&net(text), &Budget::unlimited(), &Quiet);
+    let answer = |text: &str| cutoff(&net(text), Patience::default(), &Budget::unlimited(), &Quiet);
     let lock = "var lock := F;
         machine A { states s, t; s -> t when !lock do lock := T; t -> s when lock do lock := F; }
         target A.t >= 2;";

@@ -32,7 +32,7 @@ const ALONE: usize = 300;
 /// Who takes part in the race. Provers come first: where nobody answers, the reason of the first
 /// is given.
 fn racers() -> [&'static dyn NetEngine; 3] {
-    [&Backward { most_elements: None }, &Mcov { alone: false }, &Directed]
+    [&Backward { most_elements: None }, &Mcov::USUAL, &Directed]
 }
 
 impl NetEngine for Auto {

@@ -39,7 +39,24 @@ const LARGEST_WEIGHT: u64 = 1 << 32;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Directed;
 
+/// The engine, giving up after so many markings.
+#[derive(Clone, Copy, Debug)]
+pub struct DirectedWithin {
+    /// So many markings are reached at most.
+    pub most_markings: usize,
+}
+
 impl NetEngine for Directed {
+    fn name(&self) -> &'static str {
+        "directed"
+    }
+
+    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+        DirectedWithin { most_markings: usize::MAX }.run(net, budget, progress)
+    }
+}
+
+impl NetEngine for DirectedWithin {
     fn name(&self) -> &'static str {
         "directed"
     }
@@ -51,7 +68,7 @@ impl NetEngine for Directed {
         if numbers.max().is_some_and(|n| n > LARGEST_WEIGHT) {
             return Reason::TooManyTokens.into();
         }
-        match Search::new(net).run(budget, progress) {
+        match Search::new(net).run(self.most_markings, budget, progress) {
             Ok(found) => found,
             Err(Overflow) => Reason::TooManyTokens.into(),
         }
@@ -122,7 +139,7 @@ impl<'net> Search<'net> {
         }
     }
 
-    fn run(mut self, budget: &Budget, progress: &dyn Progress) -> Result<NetVerdict, Overflow> {
+    fn run(mut self, most: usize, budget: &Budget, progress: &dyn Progress) -> Result<NetVerdict, Overflow> {
         for marking in starts(self.net) {
             if let Some(run) = self.reach(marking, None)? {
                 return Ok(NetVerdict::Unsafe(run));
@@ -131,6 +148,10 @@ impl<'net> Search<'net> {
         while let Some(Reverse((key, _, Reverse(at)))) = self.queue.pop() {
             if let Some(reason) = budget.exhausted() {
                 return Ok(reason.into());
+            }
+            if self.nodes.len() > most {
+                let why = format!("the limit of {most} markings that are reached is passed");
+                return Ok(Reason::GaveUp(why).into());
             }
             progress.say(&|| format!("{} markings, {} to do", self.nodes.len(), self.queue.len()));
             if self.nodes[at as usize].plan.is_none() {

@@ -74,7 +74,7 @@ impl NetEngineName {
             Self::SharingTrees => Box::new(backward::sharing::SharingTrees),
             Self::Directed => Box::new(directed::Directed),
             Self::Reference => Box::new(reference::Reference),
-            Self::KarpMiller => Box::new(karp_miller::KarpMiller),
+            Self::KarpMiller => Box::new(karp_miller::KarpMiller::default()),
             Self::Mcov => Box::new(mcov::Mcov::default()),
             Self::Explicit => Box::new(explicit::Explicit::default()),
         }

@@ -36,7 +36,10 @@ use tree::{NodeId, Tree};
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct KarpMiller;
+pub struct KarpMiller {
+    /// It gives up after finding so many limits: with transfers and resets it need not end.
+    pub most_limits: Option<usize>,
+}
 
 impl NetEngine for KarpMiller {
     fn name(&self) -> &'static str {
@@ -49,6 +52,9 @@ impl NetEngine for KarpMiller {
         while found.is_none() {
             if let Some(reason) = budget.exhausted() {
                 return reason.into();
+            }
+            if self.most_limits.is_some_and(|most| tree.len() > most) {
+                return Reason::UnboundedTokens.into();
             }
             progress.say(&|| format!("{} limits, {} maximal", tree.len(), tree.active()));
             match tree.expand_next() {

@@ -96,8 +96,10 @@ pub struct Tree<'n> {
     is_plain: bool,
     /// Every successor was looked at.
     is_complete: bool,
-    /// Firings so far.
+    /// What firing has led to so far, new or not.
     work: u64,
+    /// Ways in which the tokens of one firing can choose that are looked at.
+    most_ways: usize,
     /// The targets: there may be many.
     targets: Vectors,
 }
@@ -106,6 +108,12 @@ impl<'n> Tree<'n> {
     /// The tree with the initial markings only.
     #[must_use]
     pub fn new(net: &'n Net) -> Self {
+        Self::with_ways(net, MOST_WAYS)
+    }
+
+    /// The same, where no more than so many ways are looked at in which the tokens of one firing can choose.
+    #[must_use]
+    pub fn with_ways(net: &'n Net, most_ways: usize) -> Self {
         let places = net.places.len();
         let mut users = vec![0_usize; places];
         for transition in &net.transitions {
@@ -133,6 +141,7 @@ impl<'n> Tree<'n> {
             is_plain: net.transitions.iter().all(crate::net::Transition::is_plain),
             is_complete: true,
             work: 0,
+            most_ways,
             targets,
         };
         let ideal = Ideal::initial(&net.initial);
@@ -174,7 +183,7 @@ impl<'n> Tree<'n> {
         self.nodes.is_empty()
     }
 
-    /// How often something was fired: the measure of work.
+    /// What firing has led to, new or not: the measure of work.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work
@@ -264,9 +273,9 @@ impl<'n> Tree<'n> {
 
     fn expand(&mut self, id: NodeId) -> Result<Progress, Overflow> {
         for transition in self.enabled(id) {
-            self.work += 1;
             let ideal = self.node(id).ideal.clone();
-            let (found, all) = successors(self.net.transition(transition), &ideal, MOST_WAYS)?;
+            let (found, all) = successors(self.net.transition(transition), &ideal, self.most_ways)?;
+            self.work += 1 + found.len() as u64;
             self.is_complete &= all;
             for ideal in found {
                 if let Some(child) = self.add(id, transition, ideal)

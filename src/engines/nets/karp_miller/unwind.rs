@@ -21,10 +21,13 @@ use crate::engines::nets::sets::ideal::{Ideal, OMEGA, successors};
 use crate::evidence::{FiringSequence, Reason};
 use crate::net::fire::fire_or_replace;
 use crate::net::predecessors::predecessors;
-use crate::net::{Flow, Marking, Net, Overflow, TransitionId};
+use crate::net::{Flow, Marking, Net, Overflow, Transition, TransitionId};
 
 /// Steps of a run that are written down at most.
 const MOST_STEPS: usize = 4_000_000;
+
+/// Ways back that are looked at in all, where there may be several: then most of them lead nowhere.
+const MOST_WORK: usize = 300_000;
 
 /// Ways back over one firing that are looked at.
 const MOST_WAYS: usize = 20_000;
@@ -87,17 +90,21 @@ pub fn unwind(
     let mut steps: Vec<Directed> = Vec::new();
     // Positions that were left for a better one.
     let mut others: Vec<Position> = Vec::new();
-    let mut tried = 0_usize;
+    let is_plain = tree.net().transitions.iter().all(Transition::is_plain);
+    let most_work = if is_plain { usize::MAX } else { MOST_WORK };
+    let mut work = 0_usize;
     let mut at = Position { node, goal: goal.clone(), loops: Vec::new(), steps: 0 };
     loop {
         if let Some(reason) = budget.exhausted() {
             return Err(reason);
         }
-        tried += 1;
-        if steps.len() >= MOST_STEPS || tried >= 4 * MOST_STEPS {
+        work += 1;
+        if steps.len() >= MOST_STEPS || work >= most_work {
             return Err(Reason::TooManyTokens);
         }
-        match back(tree, &mut at, &mut steps, &mut others).map_err(|Overflow| Reason::TooManyTokens)? {
+        match back(tree, &mut at, &mut steps, &mut others, &mut work)
+            .map_err(|Overflow| Reason::TooManyTokens)?
+        {
             Way::On => {}
             Way::Start(start) => {
                 steps.reverse();
@@ -124,6 +131,7 @@ fn back(
     at: &mut Position,
     steps: &mut Vec<Directed>,
     others: &mut Vec<Position>,
+    work: &mut usize,
 ) -> Result<Way, Overflow> {
     if let Some(innermost) = at.loops.pop_if(|innermost| innermost.from == at.node) {
         at.node = innermost.node;
@@ -152,6 +160,7 @@ fn back(
                 asked += 1;
                 asked <= MOST_WAYS && bound.includes(marking.entries())
             })?;
+            *work += asked;
             // Where a loop has made a place endless, less is better: last comes first.
             let limit = &tree.node(node.parent).ideal;
             let endless = |m: &Marking| -> u128 {

@@ -15,12 +15,15 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 
 use super::coverable::{Coverable, Why};
+use super::irreducible::irreducible;
+use super::minimise::covering_predecessors;
 use crate::budget::Budget;
 use crate::engines::nets::sets::ideal::Ideal;
 use crate::engines::nets::sets::vectors::Vectors;
+use crate::evidence::net::LinearInvariant;
 use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
-use crate::net::{Marking, Net, Overflow, TransitionId};
+use crate::net::{Marking, Net, Overflow, PlaceId, PlaceKind, TransitionId};
 
 crate::define_id!(
     /// A vertex of one [`Graph`].
@@ -93,6 +96,8 @@ pub struct Graph<'n> {
     fresh: Vec<Ideal>,
     /// The targets: there may be many.
     targets: Vectors,
+    /// There is never more than one shared state, so what has more is not looked at.
+    one_shared_state: Option<LinearInvariant>,
     /// A target that is known to be coverable.
     covered: Option<usize>,
     /// What is known to be coverable.
@@ -121,6 +126,7 @@ impl<'n> Graph<'n> {
             turns_left: 0,
             fresh: vec![Ideal::initial(&net.initial)],
             targets,
+            one_shared_state: one_shared_state(net),
             covered: None,
             coverable: Coverable::new(net),
             work: 0,
@@ -175,12 +181,27 @@ impl<'n> Graph<'n> {
         Ok(self.covered.map_or(Outcome::More, Outcome::Coverable))
     }
 
-    /// The proof, once there is one: what the targets rest on.
-    #[must_use]
-    pub fn proof(&mut self) -> Vec<Marking> {
+    /// The proof, once there is one: what the targets rest on, without what they can do without.
+    ///
+    /// # Errors
+    /// If there would be too many tokens.
+    pub fn proof(&mut self, budget: &Budget) -> Result<Vec<Marking>, Overflow> {
         let mut found = self.reachable();
         found.sort_unstable();
-        found.into_iter().map(|id| self.vertices[id.index()].marking.clone()).collect()
+        let found = found.into_iter().map(|id| self.vertices[id.index()].marking.clone()).collect();
+        let targets = self.net.targets.iter().map(|target| &target.least);
+        let (net, one) = (self.net, self.one_shared_state.is_some());
+        let obligations = |element: &Marking| {
+            let is_state = &mut |m: &Marking| !one || shared_tokens(net, m) <= 1;
+            covering_predecessors(net, &self.producers, element, is_state)
+        };
+        irreducible(found, self.net.places.len(), targets, obligations, budget)
+    }
+
+    /// What the proof takes for granted, which holds in every run.
+    #[must_use]
+    pub fn invariants(&self) -> Vec<LinearInvariant> {
+        self.one_shared_state.iter().cloned().collect()
     }
 
     /// Vertices that the targets rest on, the nearest first.
@@ -271,11 +292,15 @@ impl<'n> Graph<'n> {
         let mut needs: BTreeSet<VertexId> = BTreeSet::new();
         for transition in self.producers.of_places(goal.iter().map(|(place, _)| place)) {
             self.work += 1;
+            let (net, one) = (self.net, self.one_shared_state.is_some());
             let (counting, vertices) = (&self.counting, &self.counting_vertices);
             let mut asked = 0_u64;
             let found = predecessors(self.net.transition(transition), &goal, &mut |marking| {
                 asked += 1;
-                if marking.covers(&goal) || (asked.is_multiple_of(1024) && budget.exhausted().is_some()) {
+                if one && shared_tokens(net, marking) > 1
+                    || marking.covers(&goal)
+                    || (asked.is_multiple_of(1024) && budget.exhausted().is_some())
+                {
                     return false;
                 }
                 let known = counting.below(marking.entries()).next().map(|at| vertices[at as usize]);
@@ -346,4 +371,26 @@ impl<'n> Graph<'n> {
         }
         Some(Explanation { steps, why: self.coverable.why(limit).clone(), start: goal })
     }
+}
+
+fn is_shared(net: &Net, place: PlaceId) -> bool {
+    matches!(net.place(place).kind, PlaceKind::Shared(_))
+}
+
+fn shared_tokens(net: &Net, marking: &Marking) -> u128 {
+    marking.iter().filter(|&(place, _)| is_shared(net, place)).map(|(_, n)| u128::from(n)).sum()
+}
+
+/// That there is at most one shared state at a time, if the net has shared states and keeps to it.
+fn one_shared_state(net: &Net) -> Option<LinearInvariant> {
+    let mut weights = Marking::new();
+    net.place_ids().filter(|&place| is_shared(net, place)).for_each(|place| weights.set(place, 1));
+    let starts = net.initial.ranges().iter().filter(|&&(place, _)| is_shared(net, place));
+    let most = starts.map(|(_, range)| range.most).try_fold(0_u64, |sum, most| sum.checked_add(most?))?;
+    let keeps = net.transitions.iter().all(|t| {
+        let moved = t.moves.iter().flat_map(|m| m.flow.places().iter().chain([&m.from]));
+        shared_tokens(net, &t.give) <= shared_tokens(net, &t.take)
+            && !moved.copied().any(|p| is_shared(net, p))
+    });
+    (!weights.is_empty() && most <= 1 && keeps).then_some(LinearInvariant { weights, bound: 1 })
 }

@@ -3,12 +3,15 @@
 //! A basis that holds the targets and its own covering predecessors is a proof. Two changes keep it one:
 //! an element may lose tokens, if no initial marking covers it then and each of its predecessors is still
 //! above some element; and elements may go, if the targets and the predecessors of those that stay do not
-//! need them. Both are done until neither is possible: no element can lose a token in one place, and no
-//! element can go. It is a local minimum: taking tokens from several elements at once is not tried.
+//! need them ([`irreducible`]). Both are done until neither is possible: no element can lose a token in one
+//! place, and no elements can go. It is a local minimum: taking tokens from several elements at once is not
+//! tried. The proofs of [`Mcov`](super::Mcov) need the second only: their elements are minimal already.
 
+use super::irreducible::irreducible;
 use crate::budget::Budget;
 use crate::engines::nets::sets::vectors::Vectors;
 use crate::evidence::net::UncoverabilityBasis;
+use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
 use crate::net::{Marking, Net, Overflow, PlaceId};
 
@@ -30,9 +33,6 @@ impl Size {
     }
 }
 
-/// Elements beyond which it is not tried to do without each of them.
-const MOST_FOR_DROPPING: usize = 2_000;
-
 /// A smaller proof from a proof. When the budget is used up, what has been achieved is returned.
 ///
 /// # Errors
@@ -42,21 +42,45 @@ pub fn minimise(
     basis: &UncoverabilityBasis,
     budget: &Budget,
 ) -> Result<UncoverabilityBasis, Overflow> {
-    let mut search = Search { net, basis, elements: Vectors::new(net.places.len()) };
+    let producers = Producers::of(net);
+    let mut search = Search { net, basis, producers, elements: Vectors::new(net.places.len()) };
     for element in &basis.elements {
         search.elements.insert(element.entries());
     }
     search.lower(budget)?;
-    let mut elements = search.needed()?;
-    if elements.len() <= MOST_FOR_DROPPING {
-        elements = search.without_each(elements, budget)?;
+    let mut elements = Vec::new();
+    for (_, entries) in search.elements.iter() {
+        elements.push(Marking::sum_of(entries.iter().copied())?);
     }
+    elements.sort_unstable();
+    let targets = net.targets.iter().map(|target| &target.least).filter(|least| !search.is_excluded(least));
+    let obligations = |element: &Marking| search.obligations(element);
+    let elements = irreducible(elements, net.places.len(), targets, obligations, budget)?;
     Ok(UncoverabilityBasis { elements, ..basis.clone() })
+}
+
+/// The covering predecessors of a marking that are not above itself, as far as they are kept.
+///
+/// # Errors
+/// If there would be too many tokens.
+pub fn covering_predecessors(
+    net: &Net,
+    producers: &Producers,
+    goal: &Marking,
+    keep: &mut dyn FnMut(&Marking) -> bool,
+) -> Result<Vec<Marking>, Overflow> {
+    let mut all = Vec::new();
+    for id in producers.of_places(goal.iter().map(|(place, _)| place)) {
+        let mut open = |m: &Marking| !m.covers(goal) && keep(m);
+        all.extend(predecessors(net.transition(id), goal, &mut open)?);
+    }
+    Ok(all)
 }
 
 struct Search<'a> {
     net: &'a Net,
     basis: &'a UncoverabilityBasis,
+    producers: Producers,
     elements: Vectors,
 }
 
@@ -76,17 +100,8 @@ impl Search<'_> {
 
     /// The predecessors of a marking that elements must be below: those that are not excluded and
     /// not above the marking itself.
-    fn obligations(
-        &self,
-        goal: &Marking,
-        keep: &mut dyn FnMut(&Marking) -> bool,
-    ) -> Result<Vec<Marking>, Overflow> {
-        let mut all = Vec::new();
-        for transition in &self.net.transitions {
-            let mut open = |m: &Marking| !m.covers(goal) && !self.is_excluded(m) && keep(m);
-            all.extend(predecessors(transition, goal, &mut open)?);
-        }
-        Ok(all)
+    fn obligations(&self, goal: &Marking) -> Result<Vec<Marking>, Overflow> {
+        covering_predecessors(self.net, &self.producers, goal, &mut |m| !self.is_excluded(m))
     }
 
     /// Takes tokens from elements, as long as that is possible.
@@ -137,8 +152,8 @@ impl Search<'_> {
             return Ok(false);
         }
         let mut uncovered = false;
-        for transition in &self.net.transitions {
-            let open = predecessors(transition, marking, &mut |m| {
+        for id in self.producers.of_places(marking.iter().map(|(place, _)| place)) {
+            let open = predecessors(self.net.transition(id), marking, &mut |m| {
                 // One that is left is enough: the rest need not be made.
                 !uncovered
                     && !m.covers(marking)
@@ -151,79 +166,5 @@ impl Search<'_> {
             }
         }
         Ok(true)
-    }
-
-    /// The elements that targets and needed elements are above, in order.
-    fn needed(&self) -> Result<Vec<Marking>, Overflow> {
-        let mut needed: Vec<u32> = Vec::new();
-        let need = |needed: &mut Vec<u32>, marking: &Marking| {
-            let mut below: Vec<u32> = self.elements.below(marking.entries()).collect();
-            below.sort_unstable();
-            // One that is needed anyway, if possible.
-            let best = below.iter().find(|id| needed.contains(id)).or(below.first());
-            if let Some(&id) = best
-                && !needed.contains(&id)
-            {
-                needed.push(id);
-            }
-        };
-        for target in self.net.targets.iter().filter(|target| !self.is_excluded(&target.least)) {
-            need(&mut needed, &target.least);
-        }
-        let mut found = Vec::new();
-        let mut next = 0;
-        while let Some(&id) = needed.get(next) {
-            next += 1;
-            let Some(entries) = self.elements.get(id) else { continue };
-            let element = Marking::sum_of(entries.iter().copied())?;
-            for obligation in self.obligations(&element, &mut |_| true)? {
-                need(&mut needed, &obligation);
-            }
-            found.push(element);
-        }
-        found.sort_unstable();
-        Ok(found)
-    }
-
-    /// Drops every element that the others can do without, together with those that need it.
-    fn without_each(&self, elements: Vec<Marking>, budget: &Budget) -> Result<Vec<Marking>, Overflow> {
-        // For each element, the sets of elements of which one must stay.
-        let supports = |marking: &Marking| -> Vec<usize> {
-            (0..elements.len()).filter(|&i| marking.covers(&elements[i])).collect()
-        };
-        let mut needs: Vec<Vec<Vec<usize>>> = Vec::new();
-        for element in &elements {
-            let obligations = self.obligations(element, &mut |_| true)?;
-            // What no single element supports alone can matter only if something is dropped.
-            needs.push(obligations.iter().map(supports).filter(|s| !s.is_empty()).collect());
-            if budget.exhausted().is_some() {
-                return Ok(elements);
-            }
-        }
-        let targets = self.net.targets.iter().filter(|target| !self.is_excluded(&target.least));
-        let targets: Vec<Vec<usize>> = targets.map(|target| supports(&target.least)).collect();
-        let mut stays = vec![true; elements.len()];
-        for dropped in 0..elements.len() {
-            if !stays[dropped] {
-                continue;
-            }
-            let mut fewer = stays.clone();
-            fewer[dropped] = false;
-            let mut changed = true;
-            while changed {
-                changed = false;
-                for i in 0..elements.len() {
-                    if fewer[i] && !needs[i].iter().all(|s| s.iter().any(|&j| fewer[j])) {
-                        fewer[i] = false;
-                        changed = true;
-                    }
-                }
-            }
-            if targets.iter().all(|s| s.iter().any(|&j| fewer[j])) {
-                stays = fewer;
-            }
-        }
-        let kept = elements.into_iter().zip(stays).filter(|&(_, stays)| stays);
-        Ok(kept.map(|(element, _)| element).collect())
     }
 }

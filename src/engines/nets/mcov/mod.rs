@@ -10,21 +10,25 @@
 //! withdrawn and never tried again. The search ends: it is fair, a marking has finitely many below it,
 //! and among infinitely many uncoverable markings one would be above an earlier one.
 //!
-//! Evidence: [`NetCertificate::Basis`], which consists of minimal uncoverable markings as far as is
-//! known; [`NetCertificate::CoverabilitySet`] if the oracle is done first; or a run, backwards from a
-//! target and, where the oracle comes in, along its tree.
+//! Evidence: [`NetCertificate::Basis`], a minimal uncoverability proof in the sense of the paper's
+//! definition 2: whatever is less than an element in one place can be covered (the shared state of
+//! threads is not part of the order), and no elements can be left out. That threads have one shared state at
+//! a time is a linear invariant of the proof, so that its elements are states as in the paper.
+//! [`NetCertificate::CoverabilitySet`] if the oracle is done and a proof is not found soon after it; or a
+//! run, backwards from a target and, where the oracle comes in, along its tree.
 //!
 //! Deviation: the paper keeps one tree of predecessors for each candidate, and on withdrawal moves
 //! subtrees between them. Here vertices know what they rest on, and [`graph`] expands again what rested
 //! on a withdrawn one; a vertex above a new one is replaced by it. The proof is what the targets rest on
-//! in the end, so candidates that are not needed any more do not take part. Of the printed algorithm, the
-//! order in definition 4 and the test against the initial states are the wrong way round.
+//! in the end; what is not needed goes then ([`irreducible`](mod@irreducible)), not after every step. Of the
+//! printed algorithm, the order in definition 4 and the test against the initial states are the wrong way round.
 //!
 //! The oracle runs on a second thread. The two sides exchange what they know after a fixed amount of work
 //! on each, never by the clock, so a run can be repeated.
 
 pub mod coverable;
 pub mod graph;
+pub mod irreducible;
 pub mod minimise;
 pub mod oracle;
 
@@ -42,18 +46,32 @@ use graph::{Explanation, Graph, Outcome};
 use oracle::Oracle;
 
 /// The engine.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Mcov {
     /// Works without the oracle.
     pub alone: bool,
+    /// Rounds of less work than this are not worth a second thread. The answer does not depend on it.
+    pub worth_a_thread: u64,
+}
+
+impl Mcov {
+    /// As it runs unless somebody says otherwise.
+    pub const USUAL: Self = Self { alone: false, worth_a_thread: 8_000 };
+}
+
+impl Default for Mcov {
+    fn default() -> Self {
+        Self::USUAL
+    }
 }
 
 /// Work on each side before the first exchange, which comes before anything is tried; rounds grow up
 /// to the last number.
 const ROUND: std::ops::RangeInclusive<u64> = 500..=100_000;
 
-/// Rounds below this are not worth a thread.
-const WORTH_A_THREAD: u64 = 8_000;
+/// Once everything that can be covered is known, the net is decided; so much work may go into a proof that
+/// is smaller than all that.
+const AFTER_THE_ORACLE: u64 = 200_000;
 
 impl NetEngine for Mcov {
     fn name(&self) -> &'static str {
@@ -64,6 +82,7 @@ impl NetEngine for Mcov {
         let mut graph = Graph::new(net);
         let mut oracle = Oracle::new(net);
         let mut round = *ROUND.start();
+        let mut enough = None;
         if !self.alone {
             oracle.advance(round, budget);
         }
@@ -75,7 +94,7 @@ impl NetEngine for Mcov {
                 let run = run_to_target(&oracle.tree, node, budget);
                 return self.answer(net, run, budget, progress);
             }
-            if oracle.is_done {
+            if oracle.is_done && graph.work > *enough.get_or_insert(graph.work + AFTER_THE_ORACLE) {
                 let limits = oracle.tree.active_ideals().map(Ideal::to_evidence).collect();
                 return NetVerdict::Safe(NetCertificate::CoverabilitySet(limits));
             }
@@ -83,7 +102,7 @@ impl NetEngine for Mcov {
                 return reason.into();
             }
             progress.say(&|| format!("{} to prove, {} limits coverable", graph.len(), graph.coverable.len()));
-            let outcome = if self.alone || round < WORTH_A_THREAD {
+            let outcome = if self.alone || round < self.worth_a_thread {
                 let outcome = graph.advance(round, budget);
                 if !self.alone {
                     oracle.advance(round, budget);
@@ -101,9 +120,18 @@ impl NetEngine for Mcov {
             match outcome {
                 Ok(Outcome::More) => {}
                 Ok(Outcome::Proved) => {
-                    let basis =
-                        UncoverabilityBasis { elements: graph.proof(), ..UncoverabilityBasis::default() };
-                    return NetVerdict::Safe(NetCertificate::Basis(basis));
+                    return match graph.proof(budget) {
+                        Ok(elements) => {
+                            let invariants = graph.invariants();
+                            let basis = UncoverabilityBasis {
+                                invariants,
+                                elements,
+                                ..UncoverabilityBasis::default()
+                            };
+                            NetVerdict::Safe(NetCertificate::Basis(basis))
+                        }
+                        Err(Overflow) => Reason::TooManyTokens.into(),
+                    };
                 }
                 Ok(Outcome::Coverable(target)) => {
                     let run = run_backwards(net, &graph, &oracle, target, budget);
@@ -129,7 +157,9 @@ impl Mcov {
             Err(Reason::ZeroTests) => explicit::search_despite_zero_tests(net, budget, progress),
             // With transfers, a limit may be right and still too hard to unwind. Backwards, every step is
             // at hand.
-            Err(Reason::TooManyTokens) if !self.alone => Self { alone: true }.run(net, budget, progress),
+            Err(Reason::TooManyTokens) if !self.alone => {
+                Self { alone: true, ..self }.run(net, budget, progress)
+            }
             Err(reason) => reason.into(),
         }
     }

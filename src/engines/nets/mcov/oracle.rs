@@ -10,6 +10,9 @@ use crate::net::{Net, Overflow};
 /// Nodes after which the tree has told enough.
 const MOST_NODES: usize = 400_000;
 
+/// Where tokens choose, there can be very many ways, and those that are not looked at are not missed for long.
+const MOST_WAYS: usize = 64;
+
 /// The forward search.
 #[derive(Debug)]
 pub struct Oracle<'n> {
@@ -29,7 +32,7 @@ impl<'n> Oracle<'n> {
     /// Nothing but the initial markings.
     #[must_use]
     pub fn new(net: &'n Net) -> Self {
-        let tree = Tree::new(net);
+        let tree = Tree::with_ways(net, MOST_WAYS);
         let target = tree.target_at_start();
         Self { tree, target, is_done: false, is_stopped: false, reported: 0, random: 0 }
     }

@@ -1,0 +1,98 @@
+//! The fewest threads that cover a target, without counting up to them.
+//!
+//! With a fixed number of threads that are never started, a system is a net whose initial markings hold that
+//! many tokens, and what fewer threads cover, more cover, too. So a run with `n` threads and a proof that
+//! `n - 1` do not reach a target say that `n` is the least number, whatever the size of the state space; both
+//! are certified. Proofs often need no search at all: where tokens are neither made nor lost, a linear
+//! invariant counts them.
+
+use super::Failure;
+use crate::budget::Budget;
+use crate::certify::certify_net;
+use crate::engines::nets::NetEngine;
+use crate::engines::nets::backward::Backward;
+use crate::engines::nets::directed::DirectedWithin;
+use crate::evidence::NetVerdict;
+use crate::net::{Initial, Net, PlaceId, PlaceKind, Range};
+use crate::progress::Quiet;
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Elements that the backward search follows for one number.
+    pub elements: usize,
+    /// Markings that the forward search reaches for one number.
+    pub markings: usize,
+}
+
+impl Effort {
+    /// Little.
+    pub const FIRST: Self = Self { elements: 2_000, markings: 5_000 };
+
+    /// More than that.
+    #[must_use]
+    pub fn more(self) -> Self {
+        Self { elements: self.elements.saturating_mul(4), markings: self.markings.saturating_mul(4) }
+    }
+}
+
+/// The fewest threads of a system without started threads, all of which but a fixed number begin in one
+/// local state; `None` if it has another form, or the effort was not enough.
+///
+/// # Errors
+/// If evidence was rejected.
+pub fn fewest(net: &Net, effort: Effort, budget: &Budget) -> Result<Option<usize>, Failure> {
+    let Some((pool, others)) = pool(net) else { return Ok(None) };
+    let Some(mut run) = decide(net, effort, budget)?.filter(is_run) else { return Ok(None) };
+    loop {
+        let NetVerdict::Unsafe(found) = &run else { return Ok(None) };
+        let Ok(threads) = usize::try_from(net.threads(&found.initial)) else { return Ok(None) };
+        let Some(fewer) = (threads as u64).checked_sub(others + 1) else { return Ok(Some(threads)) };
+        match decide(&with_exactly(net, pool, fewer), effort, budget)? {
+            Some(NetVerdict::Safe(_)) => return Ok(Some(threads)),
+            Some(with_fewer @ NetVerdict::Unsafe(_)) => run = with_fewer,
+            _ => return Ok(None),
+        }
+    }
+}
+
+fn is_run(verdict: &NetVerdict) -> bool {
+    matches!(verdict, NetVerdict::Unsafe(_))
+}
+
+/// The local state that any number of threads begin in, and how many begin elsewhere.
+fn pool(net: &Net) -> Option<(PlaceId, u64)> {
+    let mut pool = None;
+    let mut others = 0_u64;
+    for &(place, range) in net.initial.ranges() {
+        match (net.place(place).kind, range.most) {
+            (PlaceKind::Shared(_), _) => {}
+            (_, None) if pool.is_none() && range.least == 0 => pool = Some(place),
+            (_, Some(most)) if most == range.least => others = others.checked_add(most)?,
+            _ => return None,
+        }
+    }
+    let same_number = |t: &crate::net::Transition| net.threads(&t.take) == net.threads(&t.give);
+    if net.transitions.iter().all(same_number) { Some((pool?, others)) } else { None }
+}
+
+fn with_exactly(net: &Net, pool: PlaceId, threads: u64) -> Net {
+    let others = net.initial.ranges().iter().copied().filter(|&(place, _)| place != pool);
+    Net { initial: Initial::new(others.chain([(pool, Range::exactly(threads))])), ..net.clone() }
+}
+
+/// A certified answer, if one of the engines has one.
+fn decide(net: &Net, effort: Effort, budget: &Budget) -> Result<Option<NetVerdict>, Failure> {
+    let engines: [&dyn NetEngine; 2] = [
+        &Backward { most_elements: Some(effort.elements) },
+        &DirectedWithin { most_markings: effort.markings },
+    ];
+    for engine in engines {
+        let verdict = engine.run(net, budget, &Quiet);
+        let certified = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
+        if !matches!(certified.verdict(), NetVerdict::Unknown(_)) {
+            return Ok(Some(certified.verdict().clone()));
+        }
+    }
+    Ok(None)
+}
