@@ -90,7 +90,9 @@ impl Search {
         }
         answers.sort_unstable();
         let number = self.demands.len() as u32;
-        answers.iter().for_each(|&id| self.answered[id as usize].push(number));
+        for &id in &answers {
+            self.answered[id as usize].push(number);
+        }
         if let Some(owner) = owner {
             self.asked[owner as usize].push(number);
         }
@@ -117,7 +119,9 @@ impl Search {
                 for demand in touched {
                     self.demands[demand as usize].left += 1;
                 }
-                gone.iter().for_each(|&id| self.stays[id as usize] = true);
+                for id in gone {
+                    self.stays[id as usize] = true;
+                }
                 self.need(element);
             }
         }

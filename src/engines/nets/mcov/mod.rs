@@ -119,8 +119,8 @@ impl NetEngine for Mcov {
                         Ok(elements) => {
                             let invariants = graph.invariants();
                             let basis = UncoverabilityBasis {
-                                elements,
                                 invariants,
+                                elements,
                                 ..UncoverabilityBasis::default()
                             };
                             NetVerdict::Safe(NetCertificate::Basis(basis))
