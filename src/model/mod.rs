@@ -192,6 +192,13 @@ impl Procedure {
         &self.edges[id.index()]
     }
 
+    /// Puts the edges in their order, after some were added.
+    pub fn sort_edges(&mut self) {
+        self.edges.sort_by_key(|edge| edge.from);
+        let first = |node: usize| self.edges.partition_point(|edge| edge.from.index() < node) as u32;
+        self.first_edge = (0..=self.nodes as usize).map(first).collect();
+    }
+
     /// The first return slot.
     #[must_use]
     pub fn first_return(&self) -> u32 {

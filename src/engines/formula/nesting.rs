@@ -546,12 +546,8 @@ fn procedure(
     steps: Vec<(Node, Node, Action)>,
 ) -> Procedure {
     let span = Span::default();
-    let mut edges: Vec<Step> =
-        steps.into_iter().map(|(from, to, action)| Step { from, to, action, span, branch: None }).collect();
-    edges.sort_by_key(|edge| edge.from);
-    let first = |node: usize| edges.partition_point(|edge| edge.from.index() < node) as u32;
-    let first_edge = (0..=nodes).map(first).collect();
-    Procedure {
+    let edges = steps.into_iter().map(|(from, to, action)| Step { from, to, action, span, branch: None });
+    let mut procedure = Procedure {
         name: name.to_owned(),
         span,
         params,
@@ -560,7 +556,9 @@ fn procedure(
         enforce: None,
         labels: Vec::new(),
         nodes: nodes as u32,
-        edges,
-        first_edge,
-    }
+        edges: edges.collect(),
+        first_edge: Vec::new(),
+    };
+    procedure.sort_edges();
+    procedure
 }

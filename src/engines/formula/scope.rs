@@ -313,9 +313,5 @@ fn add_edges(procedure: &mut Procedure, new: Vec<(Node, Node, Action)>) {
         span,
         branch: None,
     }));
-    // Edges are sorted by where they begin.
-    procedure.edges.sort_by_key(|edge| edge.from);
-    for (node, first) in procedure.first_edge.iter_mut().enumerate() {
-        *first = procedure.edges.partition_point(|edge| edge.from.index() < node) as u32;
-    }
+    procedure.sort_edges();
 }
