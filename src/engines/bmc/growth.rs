@@ -12,7 +12,7 @@ pub(super) fn grow(unrolling: &mut Unrolling<'_>, open: &[SiteId], bounds: &[Bou
     // At most twice as many copies as before, whatever the pattern of the rounds is.
     let most = unrolling.copies.len() + unrolling.copies.len().max(SMALL) + open.len();
     for &id in open {
-        if unrolling.site(id).copy.is_none() {
+        if unrolling.site(id).copy.is_none() && unrolling.budget.exhausted().is_none() {
             unrolling.expand(id);
         }
     }
@@ -47,7 +47,7 @@ fn repeat_rounds(unrolling: &mut Unrolling<'_>, id: SiteId, bounds: &[Bound], mo
     while let Some(&(old, new)) = pairs.get(next) {
         next += 1;
         if unrolling.site(new).copy.is_none() {
-            if unrolling.copies.len() >= most {
+            if unrolling.copies.len() >= most || unrolling.budget.exhausted().is_some() {
                 return;
             }
             if !bounds.iter().all(|&bound| unrolling.is_within(new, bound)) {

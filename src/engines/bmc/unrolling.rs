@@ -99,6 +99,8 @@ pub(super) enum Bound {
 pub(super) struct Unrolling<'a> {
     pub blocks: &'a Blocks<'a>,
     reach: &'a Reach,
+    /// What the run may cost; expanding many sites takes long.
+    pub budget: Budget,
     rounds: Rounds,
     templates: Vec<Template>,
     by_start: FxHashMap<(ProcId, Node), u32>,
@@ -126,6 +128,7 @@ impl<'a> Unrolling<'a> {
         let mut unrolling = Self {
             blocks,
             reach,
+            budget: budget.clone(),
             rounds: Rounds::of(blocks),
             templates: Vec::new(),
             by_start: FxHashMap::default(),
