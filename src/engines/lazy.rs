@@ -9,7 +9,7 @@
 //! run that goes through no such call is one of the program. Otherwise the procedures it goes through get
 //! their universal summaries, of which there are finitely many.
 //!
-//! Evidence: [`Certificate::Relations`] in which procedures that were never looked into relate everything to
+//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) in which procedures that were never looked into relate everything to
 //! everything, or a shared call tree.
 //!
 //! Deviation: a refinement takes all procedures that the run guessed about, and from the second on also their
@@ -21,7 +21,6 @@ use std::rc::Rc;
 
 use cusp_encodings::Term;
 
-use super::Engine;
 use super::formula::block::Blocks;
 use super::formula::calls::callees;
 use super::formula::edge::Edge;
@@ -31,9 +30,9 @@ use super::formula::saturate::{Entries, Saturation};
 use super::formula::scope::Scopes;
 use super::formula::tables::Key;
 use super::universal::{Completeness, failing_entry, summarise};
+use super::{Engine, without_search};
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Place, Reason, Trace, Verdict};
-use crate::model::control::Reach;
+use crate::evidence::{Place, Reason, Trace, Verdict};
 use crate::model::{ProcId, Procedure, Task};
 use crate::progress::Progress;
 
@@ -47,11 +46,8 @@ impl Engine for Lazy {
     }
 
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: self.name() }.into();
-        }
-        if !Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
+        if let Some(verdict) = without_search(task, self.name()) {
+            return verdict;
         }
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);

@@ -11,8 +11,9 @@ pub mod summaries;
 pub mod universal;
 
 use crate::budget::Budget;
-use crate::evidence::Verdict;
+use crate::evidence::{Certificate, Reason, Verdict};
 use crate::model::Task;
+use crate::model::control::Reach;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
 
@@ -33,6 +34,16 @@ pub trait Engine {
 
     /// Decides the task within the budget.
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict;
+}
+
+/// What an engine for sequential programs answers without a search, if it can: it does not take threads, and
+/// where control cannot come to a violation, there is none.
+fn without_search(task: &Task, engine: &'static str) -> Option<Verdict> {
+    if task.program.starts_threads {
+        return Some(Reason::SequentialOnly { engine }.into());
+    }
+    let is_in_reach = Reach::of(task).violation_is_in_reach();
+    (!is_in_reach).then_some(Verdict::Safe(Certificate::NoViolationInReach))
 }
 
 /// The engines by name.

@@ -6,7 +6,7 @@
 //! Theorem used: a state of a procedure is reachable iff a path edge from a reachable entry leads to it, where
 //! calls are stepped over by summary edges. The sets of edges are finite, so saturation ends.
 //!
-//! Evidence: [`Certificate::Relations`], or a shared call tree.
+//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), or a shared call tree.
 //!
 //! Deviation: the printed algorithm is unsound twice. A call is always entered, always remembered, and gets
 //! every existing and every later summary; a summary applies wherever entry and call overlap. The
@@ -16,16 +16,15 @@
 //! sees a summary when it is complete for the entries known by then. Edges are projected before they are kept:
 //! see [`super::formula::diagram`].
 
-use super::Engine;
 use super::formula::block::Blocks;
 use super::formula::export;
 use super::formula::reconstruct::{Reconstructed, reachable_violation};
 use super::formula::saturate::{Entries, Saturation};
 use super::formula::scope::Scopes;
+use super::{Engine, without_search};
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::evidence::{Reason, Trace, Verdict};
 use crate::model::Task;
-use crate::model::control::Reach;
 use crate::progress::Progress;
 
 /// The engine.
@@ -47,11 +46,8 @@ impl Engine for Summaries {
     }
 
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: self.name() }.into();
-        }
-        if !Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
+        if let Some(verdict) = without_search(task, self.name()) {
+            return verdict;
         }
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);

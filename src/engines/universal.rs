@@ -10,7 +10,7 @@
 //! mutual recursion the nesting depth of calls grows round by round, until a round adds nothing, or until deeper
 //! nesting would repeat a head (theorem 4.5; see [`super::formula::nesting`]).
 //!
-//! Evidence: [`Certificate::Relations`] with the entries that may fail, or a shared call tree.
+//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) with the entries that may fail, or a shared call tree.
 //!
 //! Deviation: summaries relate entry to exit, and would miss a violation in a call that does not return; so
 //! the entries that lead to a violation are a relation as well, and callers inherit it (errata 13). Whether
@@ -19,16 +19,15 @@
 //! the thesis counts, can be exponentially longer (errata 14), and are looked at where the inclusion stack gives up,
 //! or if one asks for it: see [`Completeness`].
 
-use super::Engine;
 use super::formula::block::Blocks;
 use super::formula::export;
 use super::formula::reconstruct::{Reconstructed, possible_violation};
 use super::formula::sat;
 use super::formula::saturate::{Entries, Saturation};
 use super::formula::scope::Scopes;
+use super::{Engine, without_search};
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Place, Reason, Trace, Verdict};
-use crate::model::control::Reach;
+use crate::evidence::{Place, Reason, Trace, Verdict};
 use crate::model::{ProcId, Task};
 use crate::progress::Progress;
 
@@ -64,11 +63,8 @@ impl Engine for Universal {
     }
 
     fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: self.name() }.into();
-        }
-        if !Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
+        if let Some(verdict) = without_search(task, self.name()) {
+            return verdict;
         }
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);

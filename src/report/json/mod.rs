@@ -252,15 +252,7 @@ impl<'a> Report<'a> {
     /// A text that could not be had at all.
     #[must_use]
     pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
-        let diagnostic = Diagnostic {
-            file: None,
-            severity: "error",
-            message: &error.message,
-            place: None,
-            label: None,
-            related: None,
-            help: None,
-        };
+        let diagnostic = Diagnostic::unreadable(error);
         Self { verdict: "error", exit_code, ..Self::empty(&error.name, vec![diagnostic], &[]) }
     }
 
@@ -409,6 +401,19 @@ impl Place {
 }
 
 impl<'a> Diagnostic<'a> {
+    /// Why a text could not be had.
+    fn unreadable(error: &'a LoadError) -> Self {
+        Self {
+            file: None,
+            severity: "error",
+            message: &error.message,
+            place: None,
+            label: None,
+            related: None,
+            help: None,
+        }
+    }
+
     /// In the order of the text.
     fn all(source: &Source, found: &'a [diagnostic::Diagnostic]) -> Vec<Self> {
         let sorted = found.iter().sorted_by_key(|finding| finding.span.start);

@@ -261,15 +261,7 @@ impl<'a> NetReport<'a> {
     /// A text that could not be had at all.
     #[must_use]
     pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
-        let diagnostic = Diagnostic {
-            file: None,
-            severity: "error",
-            message: &error.message,
-            place: None,
-            label: None,
-            related: None,
-            help: None,
-        };
+        let diagnostic = Diagnostic::unreadable(error);
         Self { verdict: "error", exit_code, ..Self::empty(&error.name, vec![diagnostic]) }
     }
 
