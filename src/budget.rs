@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use cusp_solvers::Interrupt;
 
-use crate::evidence::Reason;
+use crate::reason::Reason;
 
 /// Limits that the user sets.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,15 +3,15 @@
 use crate::budget::Budget;
 use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
-use crate::engines::formula::shorten::{Shortened, shorten};
 use crate::engines::{self, Engine, EngineName};
 use crate::evidence::{Trace, Verdict};
-use crate::model::lower::{Replication, lower};
+use crate::lower::{Replication, lower};
 use crate::model::reduce::{Keep, Reduced, reduce};
 use crate::model::{Action, Procedure, Program, Property, Task};
 use crate::portfolio::{self, Answer, Setup};
 use crate::progress::Progress;
 use crate::resolve::resolve;
+use crate::shorten::{Shortened, shorten};
 use crate::source::{Source, Span};
 use crate::syntax;
 use crate::syntax::ast::Dialect;

@@ -3,6 +3,8 @@
 //! A diagnostic is data; only [`render`] turns it into text. Messages are lower case, have no
 //! full stop, put names in backquotes, and speak of the program, not of the parser.
 
+pub mod suggest;
+
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use crate::source::{Source, Span};

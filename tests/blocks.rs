@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cusp::check::{Options, prepare};
-use cusp::engines::formula::block::{Block, Blocks};
-use cusp::engines::formula::scope::Scopes;
-use cusp::engines::formula::template::{Role, Template};
-use cusp::engines::formula::walk::{End, Goal, Truth, run};
 use cusp::evidence::trace::Violation;
 use cusp::model::eval::eval;
 use cusp::model::{Action, Edge, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task, Var};
 use cusp::source::Source;
+use cusp::symbolic::block::{Block, Blocks};
+use cusp::symbolic::scope::Scopes;
+use cusp::symbolic::template::{Role, Template};
+use cusp::symbolic::walk::{End, Goal, Truth, run};
 use support::{for_each_seed, sequential};
 
 /// Something that a run through a block comes to.

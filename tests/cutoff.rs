@@ -7,8 +7,8 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use cusp::budget::{Budget, Limits};
-use cusp::cutoff::fewest::{Effort, fewest};
-use cusp::cutoff::{Answer, Found, Patience, cutoff};
+use cusp::engines::cutoff::fewest::{Effort, fewest};
+use cusp::engines::cutoff::{Answer, Found, Patience, cutoff};
 use cusp::evidence::NetVerdict;
 use cusp::net::fire::successors;
 use cusp::net::tts::{self, InitialState, TargetState};
@@ -166,7 +166,7 @@ fn cutoffs_of_random_systems_are_those_that_brute_force_finds() {
         let answer = answer(&net);
         let Found::Cutoff(n) = answer.found else { panic!("CUSP_SEED={seed} {initial}\n{text}\n{answer:?}") };
         // Rounds begin with the fewest threads that there are.
-        let brute = brute.max(cusp::cutoff::threads::fewest_threads(&net));
+        let brute = brute.max(cusp::engines::cutoff::threads::fewest_threads(&net));
         if n <= 7 {
             assert_eq!(n, brute, "CUSP_SEED={seed} {initial}\n{text}");
         } else {

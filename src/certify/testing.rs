@@ -1,7 +1,7 @@
 //! Small tasks for unit tests.
 
 use crate::diagnostic::has_errors;
-use crate::model::lower::{Replication, lower};
+use crate::lower::{Replication, lower};
 use crate::model::{Property, Task};
 use crate::resolve::resolve;
 use crate::source::Source;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::budget::Budget;
 use crate::cover::{self, Findings, Input};
-use crate::cutoff::{Answer, Failure, Found, Patience, cutoff};
+use crate::engines::cutoff::{Answer, Failure, Found, Patience, cutoff};
 use crate::evidence::{NetVerdict, Reason};
 use crate::progress;
 use crate::report::output::Output;

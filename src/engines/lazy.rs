@@ -21,20 +21,20 @@ use std::rc::Rc;
 
 use cusp_encodings::Term;
 
-use super::formula::block::Blocks;
-use super::formula::calls::callees;
-use super::formula::edge::Edge;
-use super::formula::export;
-use super::formula::reconstruct::{Reconstructed, possible_violation};
-use super::formula::saturate::{Entries, Saturation};
-use super::formula::scope::Scopes;
-use super::formula::tables::Key;
+use super::summarising::edge::Edge;
+use super::summarising::export;
+use super::summarising::reconstruct::{Reconstructed, possible_violation};
+use super::summarising::saturate::{Entries, Saturation};
+use super::summarising::tables::Key;
 use super::universal::{Completeness, failing_entry, summarise};
 use super::{Engine, without_search};
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason, Trace, Verdict};
+use crate::model::calls::callees;
 use crate::model::{ProcId, Procedure, Task};
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,12 +2,13 @@
 
 pub mod bdd;
 pub mod bmc;
+pub mod cutoff;
 pub mod explicit;
-pub mod formula;
 pub mod kinduction;
 pub mod lazy;
 pub mod nets;
 pub mod summaries;
+pub mod summarising;
 pub mod universal;
 
 use crate::budget::Budget;

@@ -14,18 +14,18 @@
 //! kept at cuts only (entries, loop heads, exits); between them, blocks merge all paths, which is what the
 //! priorities of algorithm 10.1 are for. The worklist takes callees before callers, so that a caller
 //! sees a summary when it is complete for the entries known by then. Edges are projected before they are kept:
-//! see [`super::formula::diagram`].
+//! see [`super::summarising::diagram`].
 
-use super::formula::block::Blocks;
-use super::formula::export;
-use super::formula::reconstruct::{Reconstructed, reachable_violation};
-use super::formula::saturate::{Entries, Saturation};
-use super::formula::scope::Scopes;
+use super::summarising::export;
+use super::summarising::reconstruct::{Reconstructed, reachable_violation};
+use super::summarising::saturate::{Entries, Saturation};
 use super::{Engine, without_search};
 use crate::budget::Budget;
 use crate::evidence::{Reason, Trace, Verdict};
 use crate::model::Task;
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
 
 /// The engine.
 #[derive(Clone, Copy, Debug)]

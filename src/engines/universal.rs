@@ -8,7 +8,7 @@
 //! or not, is computed once from those of its callees and applied in any context. Loops are unrolled
 //! until nothing new comes up (the reachability diameter from arbitrary entries). In a component of
 //! mutual recursion the nesting depth of calls grows round by round, until a round adds nothing, or until deeper
-//! nesting would repeat a head (theorem 4.5; see [`super::formula::nesting`]).
+//! nesting would repeat a head (theorem 4.5; see [`super::summarising::nesting`]).
 //!
 //! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) with the entries that may fail, or a shared call tree.
 //!
@@ -19,17 +19,17 @@
 //! the thesis counts, can be exponentially longer (errata 14), and are looked at where the inclusion stack gives up,
 //! or if one asks for it: see [`Completeness`].
 
-use super::formula::block::Blocks;
-use super::formula::export;
-use super::formula::reconstruct::{Reconstructed, possible_violation};
-use super::formula::sat;
-use super::formula::saturate::{Entries, Saturation};
-use super::formula::scope::Scopes;
+use super::summarising::export;
+use super::summarising::reconstruct::{Reconstructed, possible_violation};
+use super::summarising::sat;
+use super::summarising::saturate::{Entries, Saturation};
 use super::{Engine, without_search};
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason, Trace, Verdict};
 use crate::model::{ProcId, Task};
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
 
 /// When deeper nesting of recursive calls is known to show nothing new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

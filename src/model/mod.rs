@@ -15,13 +15,13 @@
 //!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
 //!   releases the system.
 
+pub mod calls;
 pub mod control;
 pub mod cube;
 pub mod cuts;
 pub mod eval;
 pub mod expr;
 pub mod live;
-pub mod lower;
 pub mod print;
 pub mod reduce;
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Count;
 use super::palette::{Palette, paint};
 use super::words::{counted, one_line};
-use crate::cutoff::{Answer, Found, Round};
+use crate::engines::cutoff::{Answer, Found, Round};
 use crate::evidence::NetVerdict;
 use crate::net::{Net, PlaceKind};
 

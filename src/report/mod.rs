@@ -10,6 +10,7 @@
 //! A sequential trace is a shared call tree, and the run it stands for may be exponentially
 //! longer: see [`Detail`] for how much of it is written out.
 
+pub mod advice;
 mod calls;
 mod count;
 pub mod cutoff;

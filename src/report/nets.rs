@@ -9,6 +9,7 @@ use crate::net::fire::fire;
 use crate::net::{Choice, Firing, Marking, Net, PlaceId, PlaceKind, Target};
 use crate::source::{Source, Span};
 
+use super::advice::advice;
 use super::line::{Kind, Line, Lines};
 use super::palette::{Palette, paint};
 use super::text::snippet;
@@ -169,7 +170,7 @@ fn explanation(unknown: &Unknown, out: &mut String) {
     if let Some(seen) = &unknown.seen {
         let _ = writeln!(out, "  seen (not certified): {seen}");
     }
-    if let Some(advice) = unknown.reason.advice() {
+    if let Some(advice) = advice(&unknown.reason) {
         let _ = writeln!(out, "  help: {advice}");
     }
 }

@@ -103,7 +103,7 @@ fn explanation(task: &Task, unknown: &Unknown, out: &mut String) {
 /// What the user can do about it.
 #[must_use]
 pub fn advice(task: &Task, reason: &Reason) -> Vec<&'static str> {
-    let mut advice: Vec<&str> = reason.advice().into_iter().collect();
+    let mut advice: Vec<&str> = super::advice::advice(reason).into_iter().collect();
     // A run that would never end by itself needs more than time.
     let endless = task.program.starts_threads && task.threads.is_none();
     if endless && matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::Interrupted) {

@@ -2,9 +2,9 @@
 
 use rustc_hash::FxHashSet;
 
-use super::suggest::nearest;
 use super::{Names, Scope, statements};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::suggest::nearest;
 use crate::model::Var;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, ExprId, ExprKind, Ident, Item, Stmt, StmtKind, Target};

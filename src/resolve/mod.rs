@@ -1,12 +1,10 @@
 //! Names: every identifier of a file is given its meaning, or an error.
 //!
-//! The tables built here are what [`crate::model::lower`] needs; a file with errors never gets
+//! The tables built here are what [`crate::lower`] needs; a file with errors never gets
 //! that far. All findings of a file are reported in one run.
 
 mod check;
-pub(crate) mod suggest;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+pub(crate) use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::model::Var;

@@ -1,7 +1,7 @@
 //! Small tasks, from text and at random.
 
 use cusp::diagnostic::has_errors;
-use cusp::model::lower::{Replication, lower};
+use cusp::lower::{Replication, lower};
 use cusp::model::{Property, Task};
 use cusp::resolve::resolve;
 use cusp::source::Source;

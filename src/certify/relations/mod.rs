@@ -84,7 +84,7 @@ pub struct Obligation<'a> {
 }
 
 /// Shows all obligations that need witnesses, in their order. The program must be well-formed, as those
-/// that [`crate::model::lower`] makes are.
+/// that [`crate::lower`] makes are.
 ///
 /// # Errors
 /// What is wrong with the relations on their own, why there was no time to look, or what `visit` says.

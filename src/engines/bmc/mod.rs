@@ -40,14 +40,14 @@ use self::proof::certificate;
 use self::questions::Solved;
 use self::unrolling::{Bound, SiteId, Unrolling};
 use super::Engine;
-use super::formula::block::Blocks;
-use super::formula::scope::Scopes;
-use super::formula::trace::complete;
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::model::control::Reach;
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
+use crate::symbolic::trace::complete;
 
 /// The engine and the user's bounds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,11 +10,11 @@ use cusp_encodings::VarId;
 use rustc_hash::FxHashMap;
 
 use super::unrolling::{SiteId, Unrolling};
-use crate::engines::formula::block::OpenCall;
-use crate::engines::formula::template::{Role, Template};
-use crate::engines::formula::trace::{Outline, OutlineEnd, OutlineStep};
-use crate::engines::formula::walk::{End, Goal, Truth, run};
 use crate::model::{Node, Procedure};
+use crate::symbolic::block::OpenCall;
+use crate::symbolic::template::{Role, Template};
+use crate::symbolic::trace::{Outline, OutlineEnd, OutlineStep};
+use crate::symbolic::walk::{End, Goal, Truth, run};
 
 /// A run through the unrolling.
 #[derive(Debug, Default)]

@@ -8,8 +8,8 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::engines::formula::block::Blocks;
 use crate::model::{Action, Node, ProcId, Procedure};
+use crate::symbolic::block::Blocks;
 
 /// A block: its procedure and where it begins.
 type Start = (ProcId, Node);

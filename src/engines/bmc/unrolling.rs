@@ -26,11 +26,11 @@ use rustc_hash::FxHashMap;
 
 use super::rounds::Rounds;
 use crate::budget::Budget;
-use crate::engines::formula::block::{Block, Blocks, Instance};
-use crate::engines::formula::template::{Role, Template};
 use crate::evidence::certificate;
 use crate::model::control::Reach;
 use crate::model::{Node, ProcId, Procedure};
+use crate::symbolic::block::{Block, Blocks, Instance};
+use crate::symbolic::template::{Role, Template};
 
 define_id!(
     /// A place where control may enter a block.

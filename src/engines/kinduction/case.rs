@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 use super::replay::Replay;
 use super::step::{Moment, Pieces, State, Stepper};
 use crate::budget::Budget;
-use crate::engines::formula::trace::Outline;
-use crate::engines::formula::values::Values;
+use crate::symbolic::trace::Outline;
+use crate::symbolic::values::Values;
 
 /// What the solver says about a violation after so many block steps.
 pub(super) enum Outcome {

@@ -10,10 +10,10 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::engines::formula::block::Blocks;
 use crate::evidence::Reason;
 use crate::model::live::Live;
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure, Var};
+use crate::symbolic::block::Blocks;
 
 /// The most call strings; the checker takes as many.
 const MOST_CALLS: usize = 1 << 14;

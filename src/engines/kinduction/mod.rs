@@ -30,15 +30,15 @@ use self::case::{Case, Outcome};
 use self::locations::Locations;
 use self::step::Stepper;
 use super::Engine;
-use super::formula::block::Blocks;
-use super::formula::scope::Scopes;
-use super::formula::trace::complete;
 use crate::budget::Budget;
 use crate::evidence::{Certificate, KInductive, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::model::control::Reach;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
+use crate::symbolic::trace::complete;
 
 const NAME: &str = "kinduction";
 

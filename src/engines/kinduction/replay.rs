@@ -9,11 +9,11 @@ use std::rc::Rc;
 use cusp_encodings::VarId;
 
 use super::step::{BEHIND, Pieces, Stepper};
-use crate::engines::formula::template::{Role, Template};
-use crate::engines::formula::trace::{Outline, OutlineEnd, OutlineStep};
-use crate::engines::formula::walk::{End, Goal, Truth, run};
 use crate::evidence::trace::Violation;
 use crate::model::{Action, Node, Procedure, Var};
+use crate::symbolic::template::{Role, Template};
+use crate::symbolic::trace::{Outline, OutlineEnd, OutlineStep};
+use crate::symbolic::walk::{End, Goal, Truth, run};
 
 /// A run from a location on.
 pub(super) struct Replay<'a, 'b> {

@@ -16,10 +16,10 @@ use cusp_encodings::{Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
 use super::locations::{Context, Locations};
-use crate::engines::formula::block::{Blocks, Instance, OpenCall};
-use crate::engines::formula::template::{Role, Template};
-use crate::engines::formula::values::Values;
 use crate::model::{Action, Call, Node, ProcId, Procedure, Var};
+use crate::symbolic::block::{Blocks, Instance, OpenCall};
+use crate::symbolic::template::{Role, Template};
+use crate::symbolic::values::Values;
 
 /// States at one location.
 #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::diagnostic::suggest::nearest;
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::net::Range;
 use crate::net::lexer::{Cursor, TokenKind};
-use crate::resolve::suggest::nearest;
 use crate::source::{Source, Span};
 
 use super::{

@@ -1,9 +1,9 @@
 //! Text to net, with all errors at once.
 
+use crate::diagnostic::suggest::nearest;
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::net::lexer::{Cursor, Token, TokenKind};
 use crate::net::{Builder, Claim, Marking, Net, PlaceId, Range, Target};
-use crate::resolve::suggest::nearest;
 use crate::source::{Source, Span};
 
 use super::rule::{Bounds, RuleError, Sum, Update, compile};

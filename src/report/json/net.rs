@@ -231,7 +231,7 @@ impl<'a> NetReport<'a> {
                     kind: reason_kind(&unknown.reason),
                     message: unknown.reason.to_string(),
                     seen: unknown.seen.clone(),
-                    advice: unknown.reason.advice().into_iter().collect(),
+                    advice: super::super::advice::advice(&unknown.reason).into_iter().collect(),
                 });
             }
         }

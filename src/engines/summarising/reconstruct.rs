@@ -15,8 +15,8 @@ use rustc_hash::FxHashMap;
 use super::run::Run;
 use super::sat;
 use super::tables::{Origin, Source, Tables, equals};
-use super::trace::{Outline, OutlineEnd, OutlineStep, complete};
-use super::walk::{End, Goal, Walk, walk};
+use crate::symbolic::trace::{Outline, OutlineEnd, OutlineStep, complete};
+use crate::symbolic::walk::{End, Goal, Walk, walk};
 use cusp_encodings::{Term, VarId};
 
 use crate::evidence::trace::CallTree;

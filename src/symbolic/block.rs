@@ -52,7 +52,7 @@ pub struct Block {
     pub fails: Term,
     variables: Vec<VarId>,
     /// What the variables mean that are neither choices nor selectors.
-    pub(super) roles: FxHashMap<VarId, Role>,
+    pub(crate) roles: FxHashMap<VarId, Role>,
     /// Every edge of the block, by its source in topological order; for [`super::walk`].
     pub(super) steps: Vec<Step>,
     /// The nodes of the arena. Variables are numbered without a gap: the inputs, then the others.
@@ -69,7 +69,7 @@ impl Block {
 
 /// What a variable of a block means.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Role {
+pub(crate) enum Role {
     /// The value of a slot at the beginning.
     Input(usize),
     /// Whether a call returns; calls are given by their positions.

@@ -17,7 +17,7 @@ impl Graph {
 
     pub fn node(&mut self) -> Node {
         self.nodes += 1;
-        Node(self.nodes - 1)
+        Node::from_index(self.nodes as usize - 1)
     }
 
     pub fn edge(&mut self, from: Node, action: Action, to: Node, span: Span) {
@@ -51,7 +51,7 @@ impl Graph {
         for (new, old) in [0, 1].into_iter().chain(order).enumerate() {
             number[old as usize] = new as u32;
         }
-        let renumber = |node: &mut Node| *node = Node(number[node.index()]);
+        let renumber = |node: &mut Node| *node = Node::from_index(number[node.index()] as usize);
         for edge in &mut self.edges {
             renumber(&mut edge.from);
             renumber(&mut edge.to);

@@ -5,7 +5,7 @@ use cusp_encodings::{Term, TermArena};
 use crate::model::{Op, Place};
 
 /// The term of an expression over what `read` gives for its variables, with a fresh choice for every `*`.
-pub(super) fn term_of(arena: &mut TermArena, code: &[Op], mut read: impl FnMut(Place) -> Term) -> Term {
+pub(crate) fn term_of(arena: &mut TermArena, code: &[Op], mut read: impl FnMut(Place) -> Term) -> Term {
     let mut stack: Vec<Term> = Vec::new();
     for op in code {
         let mut pop = || stack.pop().expect("balanced postfix code");

@@ -8,7 +8,7 @@ mod expression;
 mod graph;
 
 use self::graph::Graph;
-use super::{
+use crate::model::{
     Action, Assign, Call, Edge, Expr, ExprPool, Node, Op, ProcId, Procedure, Program, Target, Var, Variable,
 };
 use crate::resolve::{Names, Scope};
@@ -370,7 +370,7 @@ impl<'a> Lowering<'a> {
         graph.edge(ready, Action::Call(Box::new(call)), Procedure::EXIT, span);
         let (nodes, edges, first_edge) = graph.finish(&mut []);
         Procedure {
-            name: super::PROLOGUE.to_owned(),
+            name: crate::model::PROLOGUE.to_owned(),
             span: Span::default(),
             params: 0,
             locals: Vec::new(),

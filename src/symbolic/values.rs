@@ -12,11 +12,13 @@ const CHUNK: usize = 16;
 
 /// One term per slot.
 #[derive(Clone, Debug)]
-pub(in crate::engines) struct Values {
+pub struct Values {
     chunks: Vec<Rc<[Term; CHUNK]>>,
 }
 
 impl Values {
+    /// A vector of these terms.
+    #[must_use]
     pub fn new(terms: &[Term]) -> Self {
         let chunk = |terms: &[Term]| {
             let mut chunk = [Term::FALSE; CHUNK];
@@ -26,10 +28,13 @@ impl Values {
         Self { chunks: terms.chunks(CHUNK).map(chunk).collect() }
     }
 
+    /// The term at a position.
+    #[must_use]
     pub fn get(&self, slot: usize) -> Term {
         self.chunks[slot / CHUNK][slot % CHUNK]
     }
 
+    /// Replaces the term at a position.
     pub fn set(&mut self, slot: usize, term: Term) {
         if self.get(slot) != term {
             Rc::make_mut(&mut self.chunks[slot / CHUNK])[slot % CHUNK] = term;

@@ -9,10 +9,10 @@ use std::rc::Rc;
 use cusp_encodings::{Substitution, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
-use super::block::{Block, Blocks, Instance, Role};
 use super::edge::{Edge, Names};
-use super::scope::Scopes;
 use crate::model::{Node, ProcId, Procedure};
+use crate::symbolic::block::{Block, Blocks, Instance, Role};
+use crate::symbolic::scope::Scopes;
 
 /// What is known about the outcome of calls to a procedure.
 #[derive(Clone, Debug)]

@@ -21,10 +21,8 @@ use std::rc::Rc;
 use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, Term, TermArena};
 use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
 
-use super::block::Blocks;
 use super::edge::Edge;
 use super::saturate::{Entries, Saturation};
-use super::scope::Scopes;
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason};
 use crate::model::{
@@ -33,6 +31,8 @@ use crate::model::{
 };
 use crate::progress::Quiet;
 use crate::source::Span;
+use crate::symbolic::block::Blocks;
+use crate::symbolic::scope::Scopes;
 
 /// Chains of so many heads are looked for.
 const MOST_HEADS: usize = 32;

@@ -6,10 +6,10 @@ use cusp_encodings::{Node as TermNode, Term, TermArena};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::edge::Edge;
-use super::scope::Scopes;
 use super::tables::{Key, Tables};
 use crate::evidence::{Certificate, Formulas, Gate, Literal, Place, Reason, Relation, Relations, Verdict};
 use crate::model::{Program, Var};
+use crate::symbolic::scope::Scopes;
 use crate::witnesses::{Incomplete, complete_witnesses};
 
 /// The relations that are known at these places.

@@ -18,13 +18,13 @@ use cusp_solvers::Limits;
 use cusp_solvers::inclusion::{Inclusion, InclusionAnswer};
 use rustc_hash::FxHashMap;
 
-use super::block::Blocks;
 use super::diagram::{Diagrams, Projected};
 use super::edge::{Edge, Names};
 use super::run::{Outcome, Run};
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason};
 use crate::model::{Node, ProcId, Procedure};
+use crate::symbolic::block::Blocks;
 
 /// Conflicts of the embedded 2QBF solver before it gives up on a question.
 const CONFLICTS: u64 = 100_000;

@@ -10,8 +10,6 @@ use cusp_encodings::Term;
 use cusp_solvers::inclusion::Layer;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::block::Blocks;
-use super::calls::{CallGraph, callees};
 use super::edge::Edge;
 use super::nesting::most_nested;
 use super::run::{Run, entry_edge};
@@ -19,8 +17,10 @@ use super::sat;
 use super::tables::{Key, Origin, Source, Tables};
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason};
+use crate::model::calls::{CallGraph, callees};
 use crate::model::{Action, Node, ProcId, Procedure, Property};
 use crate::progress::Progress;
+use crate::symbolic::block::Blocks;
 
 /// Which entries of procedures count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::calls::{CallGraph, callees};
+use crate::model::calls::{CallGraph, callees};
 use crate::model::live::Live;
 use crate::model::{Action, Edge, Expr, Node, Op, Place, ProcId, Procedure, Program, Property, Task, Var};
 

@@ -15,14 +15,14 @@ use std::rc::Rc;
 use cusp_encodings::{Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
-use super::super::expression::term_of;
-use super::super::values::Values;
 use super::distance::{Distances, NEVER};
 use crate::budget::Budget;
 use crate::evidence::trace::{State, Valuation, Violation};
 use crate::model::{
     Action, Assign, Call, Edge, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task, Var,
 };
+use crate::symbolic::expression::term_of;
+use crate::symbolic::values::Values;
 
 /// Where runs begin; `None` is any value.
 pub(super) struct Start {

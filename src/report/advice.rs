@@ -1,0 +1,32 @@
+//! What the user can do when there is no answer, in the words of the command line.
+
+use crate::reason::Reason;
+
+/// What the user can do about a reason, if there is something.
+#[must_use]
+pub fn advice(reason: &Reason) -> Option<&'static str> {
+    match reason {
+        Reason::Timeout(_) => Some("give it more time with `--timeout SECONDS`"),
+        Reason::Memory { .. } => Some("give it more memory with `--memory MB`"),
+        Reason::UnboundedThreads => Some("bound the number of threads that live at once with `--threads N`"),
+        Reason::UnboundedTokens => Some("choose an engine for any number of tokens with `--engine`"),
+        Reason::GaveUp(_) => Some("try another engine with `--engine`, or all of them with `--engine auto`"),
+        Reason::SequentialOnly { .. } => Some("let `--engine auto` choose one"),
+        Reason::DiagramsFull { .. } => {
+            Some("give it more memory with `--memory MB`, or choose another engine with `--engine`")
+        }
+        Reason::Recursive { .. } | Reason::TooLargeInlined { .. } => {
+            Some("let `--engine auto` choose one that takes it")
+        }
+        Reason::DepthBound { .. } => Some("allow longer paths with `--depth N`, or leave the option out"),
+        Reason::RecursionBound { .. } => {
+            Some("allow deeper recursion with `--recursion N`, or leave the option out")
+        }
+        Reason::Interrupted
+        | Reason::TooManyVariables { .. }
+        | Reason::UnboundedRecursion { .. }
+        | Reason::TooLargeToCheck { .. }
+        | Reason::ZeroTests
+        | Reason::TooManyTokens => None,
+    }
+}
