@@ -27,7 +27,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use cusp::engines::EngineName;
+use cusp::model::Task;
+use cusp::pipeline::table::Choice;
 use families::{Family, Variant};
 use measure::{Answer, Measured};
 use table::{Member, Row, Table};
@@ -100,7 +101,7 @@ fn main() -> ExitCode {
 
 /// The names of all engines on the command line, `auto` first.
 fn engine_names() -> Vec<&'static str> {
-    std::iter::once("auto").chain(EngineName::ALL.iter().map(|name| name.engine().name())).collect()
+    Choice::<Task>::all().map(|engine| engine.name()).collect()
 }
 
 fn unknown_name(what: &str, name: &str, known: &[&str]) -> io::Error {

@@ -35,6 +35,16 @@ pub struct Budget {
     /// Stops the solvers that were made under this budget. Requested after `stop` is set, so that a solver
     /// that was stopped finds the reason.
     solvers: Interrupt,
+    /// Where the system has no thread left for a [`Watch`], whoever asks the budget looks at the clock instead.
+    unwatched: Option<Arc<Unwatched>>,
+}
+
+/// What it takes to keep limits without a thread of its own.
+#[derive(Debug)]
+struct Unwatched {
+    begin: Instant,
+    /// Memory is looked at once in 256 times.
+    asked: AtomicU8,
 }
 
 impl Budget {
@@ -47,8 +57,12 @@ impl Budget {
     /// With these limits, which hold as long as the returned guard lives.
     #[must_use]
     pub fn start(limits: Limits) -> (Self, Watch) {
-        let budget = Self { limits, ..Self::default() };
-        (budget.clone(), Watch::start(budget))
+        let mut budget = Self { limits, ..Self::default() };
+        let watch = Watch::start(&budget);
+        if watch.is_missing(limits) {
+            budget.unwatched = Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) }));
+        }
+        (budget, watch)
     }
 
     /// A part of this budget that can be ended on its own, and ends with the whole.
@@ -59,6 +73,7 @@ impl Budget {
             stop: Arc::default(),
             whole: Some(Arc::new(self.clone())),
             solvers: self.solvers.child(),
+            unwatched: None,
         }
     }
 
@@ -90,11 +105,26 @@ impl Budget {
     /// Why the run must end now, if it must.
     #[must_use]
     pub fn exhausted(&self) -> Option<Reason> {
+        if let Some(unwatched) = &self.unwatched {
+            self.look(unwatched);
+        }
         match self.stop.load(Ordering::Relaxed) {
             GO_ON => self.whole.as_ref().and_then(|whole| whole.exhausted()),
             TIME => Some(Reason::Timeout(self.limits.time.unwrap_or_default())),
             MEMORY => Some(Reason::Memory { limit: self.limits.memory.unwrap_or_default() }),
             _ => Some(Reason::Interrupted),
+        }
+    }
+
+    /// Does what a [`Watch`] would have done.
+    fn look(&self, unwatched: &Unwatched) {
+        let Limits { time, memory } = self.limits;
+        if time.is_some_and(|limit| unwatched.begin.elapsed() >= limit) {
+            self.stop_with(TIME);
+        }
+        let looks_at_memory = unwatched.asked.fetch_add(1, Ordering::Relaxed) == 0;
+        if looks_at_memory && memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
+            self.stop_with(MEMORY);
         }
     }
 
@@ -116,7 +146,8 @@ impl Watch {
     /// How often memory is looked at. Engines may grow by a few hundred megabytes a second.
     const PERIOD: Duration = Duration::from_millis(10);
 
-    fn start(budget: Budget) -> Self {
+    fn start(budget: &Budget) -> Self {
+        let budget = budget.clone();
         let done = Arc::new(AtomicU8::new(GO_ON));
         let Limits { time, memory } = budget.limits;
         if time.is_none() && memory.is_none() {
@@ -124,7 +155,7 @@ impl Watch {
         }
         let ended = Arc::clone(&done);
         let begin = Instant::now();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name("watch".to_owned()).spawn(move || {
             while ended.load(Ordering::Relaxed) == GO_ON {
                 let left = time.map(|limit| limit.saturating_sub(begin.elapsed()));
                 if left.is_some_and(|left| left.is_zero()) {
@@ -136,7 +167,12 @@ impl Watch {
                 std::thread::park_timeout(left.map_or(Self::PERIOD, |left| left.min(Self::PERIOD)));
             }
         });
-        Self { done, thread: Some(thread) }
+        Self { done, thread: thread.ok() }
+    }
+
+    /// Whether there should be a thread, and there is none.
+    fn is_missing(&self, limits: Limits) -> bool {
+        self.thread.is_none() && (limits.time.is_some() || limits.memory.is_some())
     }
 }
 
@@ -197,6 +233,20 @@ mod tests {
             std::thread::yield_now();
         }
         assert_eq!(budget.exhausted(), Some(Reason::Memory { limit: 1 }));
+    }
+
+    #[test]
+    fn limits_hold_without_a_thread_that_watches() {
+        let unwatched = |time, memory| Budget {
+            limits: Limits { time, memory },
+            unwatched: Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) })),
+            ..Budget::default()
+        };
+        let late = unwatched(Some(Duration::ZERO), None);
+        assert_eq!(late.part().exhausted(), Some(Reason::Timeout(Duration::ZERO)));
+        assert!(late.solvers().is_requested());
+        assert_eq!(unwatched(None, Some(1)).exhausted(), Some(Reason::Memory { limit: 1 }));
+        assert_eq!(unwatched(Some(Duration::from_secs(3600)), Some(1 << 60)).exhausted(), None);
     }
 
     #[test]

@@ -1,17 +1,12 @@
-//! The one path of data, from text to a certified verdict.
+//! `cusp check`: reads a program, puts the question, and sends it down the [`pipeline`].
 
 use crate::budget::Budget;
-use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
-use crate::engines::{self, Engine, EngineName};
-use crate::evidence::{Trace, Verdict};
 use crate::lower::{Replication, lower};
-use crate::model::reduce::{Keep, Reduced, reduce};
 use crate::model::{Action, Procedure, Program, Property, Task};
-use crate::portfolio::{self, Answer, Setup};
+use crate::pipeline::{self, Answer, Setup};
 use crate::progress::Progress;
 use crate::resolve::resolve;
-use crate::shorten::{Shortened, shorten};
 use crate::source::{Source, Span};
 use crate::syntax;
 use crate::syntax::ast::Dialect;
@@ -37,12 +32,8 @@ pub struct Options {
     pub threads: ThreadLimit,
     /// Run `main` in as many threads as there may be.
     pub replicate: bool,
-    /// Who decides.
-    pub engine: engines::EngineName,
-    /// Let the engine see the program as it is, and not a smaller one with the same verdict.
-    pub no_reduce: bool,
-    /// How far engines that unroll may go.
-    pub bounds: engines::Bounds,
+    /// Who decides, and how.
+    pub setup: Setup<Task>,
 }
 
 /// A program that was read without errors, and what is asked of it.
@@ -56,31 +47,13 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
-/// What became of one file.
+/// An answer about a program.
 #[derive(Debug)]
-pub enum Outcome {
-    /// It was checked.
-    Checked {
-        /// The question that was answered.
-        prepared: Box<Prepared>,
-        /// The answer.
-        certified: Certified,
-        /// Who gave it.
-        engine: &'static str,
-        /// Engines whose evidence was rejected while another one answered: bugs in Cusp, with the reasons.
-        rejected: Vec<(&'static str, Rejection)>,
-    },
-    /// The text is not a program.
-    BadInput(Vec<Diagnostic>),
-    /// An engine gave evidence that does not hold: a bug in Cusp.
-    Rejected {
-        /// The question.
-        prepared: Box<Prepared>,
-        /// What is wrong with the evidence.
-        rejection: Rejection,
-        /// Whose it is.
-        engine: &'static str,
-    },
+pub struct Checked {
+    /// The question.
+    pub prepared: Box<Prepared>,
+    /// The answer.
+    pub answer: Answer<Task>,
 }
 
 /// Reads a program and turns it into a question.
@@ -123,89 +96,18 @@ pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagn
 }
 
 /// Checks one program.
-#[must_use]
-pub fn check(source: &Source, options: &Options, budget: &Budget, progress: &dyn Progress) -> Outcome {
-    let prepared = match prepare(source, options) {
-        Ok(prepared) => Box::new(prepared),
-        Err(findings) => return Outcome::BadInput(findings),
-    };
-    let Answer { result, engine, rejected } = answer(&prepared.task, options, budget, progress);
-    match result {
-        Ok(certified) => Outcome::Checked { prepared, certified, engine, rejected },
-        Err(rejection) => Outcome::Rejected { prepared, rejection, engine },
-    }
-}
-
-/// Has the chosen engine, or all that fit, answer a question, and checks the evidence.
-#[must_use]
-pub fn answer(task: &Task, options: &Options, budget: &Budget, progress: &dyn Progress) -> Answer {
-    let reduces = !options.no_reduce;
-    let answer = if options.engine == EngineName::Auto {
-        portfolio::run(task, Setup { reduces, bounds: options.bounds }, budget, progress)
-    } else {
-        let engine = options.engine.engine_within(options.bounds);
-        let verdict = decide(task, &*engine, reduces, budget, progress);
-        let result = certify::certify(task, verdict, budget);
-        Answer { result, engine: engine.name(), rejected: Vec::new() }
-    };
-    with_short_trace(task, answer, budget, progress)
-}
-
-/// The same answer with a shorter trace, if one is found. It is replayed like the one before it, which stays if
-/// that does not work out: nothing is lost.
-fn with_short_trace(task: &Task, mut answer: Answer, budget: &Budget, progress: &dyn Progress) -> Answer {
-    let Ok(certified) = &answer.result else { return answer };
-    let Verdict::Unsafe(Trace::Sequential(tree)) = certified.verdict() else { return answer };
-    progress.say(&|| "looking for a shorter trace".to_owned());
-    let Shortened { tree: shorter, is_shortest } = shorten(task, tree.clone(), budget);
-    progress.count("trace known to be a shortest one", u64::from(is_shortest));
-    if shorter == *tree {
-        return answer;
-    }
-    match certify::certify(task, Verdict::Unsafe(Trace::Sequential(shorter)), budget) {
-        Ok(shorter) if matches!(shorter.verdict(), Verdict::Unsafe(_)) => answer.result = Ok(shorter),
-        Ok(_) => {}
-        Err(rejection) => answer.rejected.push(("shorten", rejection)),
-    }
-    answer
-}
-
-/// Runs an engine, on a reduced task if that is wanted and the engine can do with one.
 ///
-/// What the engine shows is about the task that it saw, and is lifted. If that cannot be done, it runs again
-/// on a task of which more was kept, and at last on the task itself, so no answer is lost.
-#[must_use]
-pub fn decide(
-    original: &Task,
-    engine: &dyn Engine,
-    reduces: bool,
+/// # Errors
+/// All findings about the text, if it is not a program.
+pub fn check(
+    source: &Source,
+    options: &Options,
     budget: &Budget,
     progress: &dyn Progress,
-) -> Verdict {
-    let attempts: &[Keep] = match engine.reduction() {
-        Some(Keep::Verdict) => &[Keep::Verdict, Keep::States],
-        Some(Keep::States) => &[Keep::States],
-        None => &[],
-    };
-    if reduces && !original.program.starts_threads {
-        for &keep in attempts {
-            let Reduced { task, restore } = reduce(original, keep);
-            if let Ok(verdict) = restore.lift(engine.run(&task, budget, progress), budget) {
-                return shortened(&original.program, verdict);
-            }
-        }
-    }
-    shortened(&original.program, engine.run(original, budget, progress))
-}
-
-/// A run without detours. Engines that join summaries do not look for short runs.
-fn shortened(program: &Program, verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Unsafe(Trace::Sequential(tree)) => {
-            Verdict::Unsafe(Trace::Sequential(tree.without_detours(program)))
-        }
-        verdict => verdict,
-    }
+) -> Result<Checked, Vec<Diagnostic>> {
+    let prepared = Box::new(prepare(source, options)?);
+    let answer = pipeline::answer(&prepared.task, options.setup, budget, progress);
+    Ok(Checked { prepared, answer })
 }
 
 /// The number of threads, if all of them are started once and for all before `main` runs.

@@ -6,10 +6,14 @@
 mod check;
 mod cover;
 mod cutoff;
+mod engines;
 mod fmt;
 mod interrupt;
 mod options;
+mod outfile;
 mod replay;
+mod session;
+mod shared;
 mod tally;
 
 use std::ffi::OsString;
@@ -129,6 +133,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, leave_at_once: fn()) -> Sta
         options::Command::Replay(args) => replay::run(&args, &mut output, leave_at_once),
         options::Command::Cover(args) => cover::run(&args, &mut output, leave_at_once),
         options::Command::Cutoff(args) => cutoff::run(&args, &mut output, leave_at_once),
+        options::Command::Engines(args) => engines::run(&args, &mut output),
         options::Command::Fmt(args) => fmt::run(&args, &mut output),
     };
     match output.failure() {

@@ -1,15 +1,13 @@
-//! The one path of data for nets, from text to a certified verdict.
+//! `cusp cover`: reads a net, puts the question, and sends it down the [`pipeline`].
 
 use std::path::Path;
 
 use crate::budget::Budget;
-use crate::certify::{CertifiedNet, Rejection, certify_net};
-use crate::decide_net::{NetAnswer, decide};
-use crate::diagnostic::Diagnostic;
-use crate::engines::nets::NetEngineName;
+use crate::diagnostic::{Diagnostic, Findings};
 use crate::net::tts::state::parse_property;
 use crate::net::tts::{self, InitialState, TargetState};
 use crate::net::{Net, cm, spec};
+use crate::pipeline::{self, Answer, Setup};
 use crate::progress::Progress;
 use crate::source::{LoadError, Source, Span};
 
@@ -25,15 +23,24 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format of files whose names have this ending.
+    #[must_use]
+    pub fn of_ending(ending: &str) -> Option<Self> {
+        match ending {
+            "spec" => Some(Self::Spec),
+            "tts" => Some(Self::Tts),
+            "cm" => Some(Self::Cm),
+            _ => None,
+        }
+    }
+
     /// By the ending of the name; where that says nothing, by the first word, which is a number in
     /// a thread transition system, and `vars` in a net.
     #[must_use]
     pub fn of(path: &Path, source: &Source) -> Self {
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("spec") => Self::Spec,
-            Some("tts") => Self::Tts,
-            Some("cm") => Self::Cm,
-            _ => {
+        match path.extension().and_then(|ending| ending.to_str()).and_then(Self::of_ending) {
+            Some(format) => format,
+            None => {
                 let line =
                     source.text().lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
                 let word = line.and_then(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next());
@@ -54,10 +61,8 @@ pub struct Options {
     pub initial: Option<InitialState>,
     /// What must not be covered, instead of what a `.prop` file says.
     pub targets: Vec<TargetState>,
-    /// Who decides.
-    pub engine: NetEngineName,
-    /// Let the engine see the net as it is, and not a smaller one with the same verdict.
-    pub no_reduce: bool,
+    /// Who decides, and how.
+    pub setup: Setup<Net>,
 }
 
 /// The texts of a net.
@@ -87,15 +92,6 @@ impl Input {
     }
 }
 
-/// What was found about one text.
-#[derive(Clone, Debug)]
-pub struct Findings {
-    /// The text is the `.prop` file, not the net.
-    pub about_property: bool,
-    /// What was found.
-    pub diagnostics: Vec<Diagnostic>,
-}
-
 /// A net that was read without errors.
 #[derive(Debug)]
 pub struct Prepared {
@@ -107,44 +103,28 @@ pub struct Prepared {
     pub notes: Vec<String>,
 }
 
-/// What became of one net.
+/// An answer about a net.
 #[derive(Debug)]
-pub enum Outcome {
-    /// It was checked.
-    Checked {
-        /// The question that was answered.
-        prepared: Box<Prepared>,
-        /// The answer.
-        certified: CertifiedNet,
-        /// Who gave it.
-        engine: &'static str,
-    },
-    /// The text is not a net.
-    BadInput(Vec<Findings>),
-    /// An engine gave evidence that does not hold: a bug in Cusp.
-    Rejected {
-        /// The question.
-        prepared: Box<Prepared>,
-        /// What is wrong with the evidence.
-        rejection: Rejection,
-        /// Whose it is.
-        engine: &'static str,
-    },
+pub struct Covered {
+    /// The question.
+    pub prepared: Box<Prepared>,
+    /// The answer.
+    pub answer: Answer<Net>,
 }
 
 /// Checks one net.
-#[must_use]
-pub fn cover(input: &Input, options: &Options, budget: &Budget, progress: &dyn Progress) -> Outcome {
-    let prepared = match prepare(input, options) {
-        Ok(prepared) => Box::new(prepared),
-        Err(findings) => return Outcome::BadInput(findings),
-    };
-    let NetAnswer { verdict, engine } =
-        decide(&prepared.net, options.engine, !options.no_reduce, budget, progress);
-    match certify_net(&prepared.net, verdict, budget) {
-        Ok(certified) => Outcome::Checked { prepared, certified, engine },
-        Err(rejection) => Outcome::Rejected { prepared, rejection, engine },
-    }
+///
+/// # Errors
+/// All findings about the texts, if they are not a net.
+pub fn cover(
+    input: &Input,
+    options: &Options,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Result<Covered, Vec<Findings>> {
+    let prepared = Box::new(prepare(input, options)?);
+    let answer = pipeline::answer(&prepared.net, options.setup, budget, progress);
+    Ok(Covered { prepared, answer })
 }
 
 /// Reads a net and what is asked of it.
@@ -207,24 +187,33 @@ fn prepare_tts(input: &Input, options: &Options) -> Result<Prepared, Vec<Finding
         (_, targets) => Some(targets.to_vec()),
     };
     let initial = options.initial.clone().unwrap_or_default();
-    let (Some((system, mut warnings)), Some(targets)) = (system, targets) else { return Err(errors) };
+    let (Some((system, warnings)), Some(targets)) = (system, targets) else { return Err(errors) };
     if let Some(message) = missing_state(&system, initial.shared, initial.locals()) {
         let message = format!("the initial state `{initial}` is impossible: {message}");
         fail(false, vec![Diagnostic::error(Span::default(), message)]);
         return Err(errors);
     }
-    let mut about_targets = Vec::new();
     let mut possible = Vec::new();
+    let mut impossible = Vec::new();
     for target in targets {
         match missing_state(&system, target.shared, target.threads.keys().copied()) {
             None => possible.push(target),
-            Some(message) => {
-                let message = format!("target `{target}` cannot be covered: {message}");
-                let finding = Diagnostic::warning(target.span, message);
-                if input.property.is_some() { about_targets.push(finding) } else { warnings.push(finding) }
-            }
+            Some(message) => impossible.push((target, message)),
         }
     }
+    if input.property.is_none() && !impossible.is_empty() {
+        // A typing error on the command line must not become a proof.
+        let error = |(target, message): &(TargetState, String)| {
+            Diagnostic::error(target.span, format!("the target `{target}` is impossible: {message}"))
+        };
+        fail(false, impossible.iter().map(error).collect());
+        return Err(errors);
+    }
+    // Files of other tools have such targets.
+    let warning = |(target, message): &(TargetState, String)| {
+        Diagnostic::warning(target.span, format!("target `{target}` cannot be covered: {message}"))
+    };
+    let about_targets = impossible.iter().map(warning).collect();
     let warnings = vec![
         Findings { about_property: false, diagnostics: warnings },
         Findings { about_property: true, diagnostics: about_targets },

@@ -191,6 +191,15 @@ fn at_character(text: &str, offset: usize) -> usize {
     (offset..text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(text.len())
 }
 
+/// What was found about one of the texts of an input.
+#[derive(Clone, Debug)]
+pub struct Findings {
+    /// The text is the `.prop` file, not the net.
+    pub about_property: bool,
+    /// What was found.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,17 +1,20 @@
 //! A model checker for Boolean programs and for systems of arbitrarily many threads.
 //!
-//! One path of data, in reading order; each arrow is one module:
+//! To use Cusp as a library, begin with [`embed`]: one function decides a program, a builder adds options.
+//!
+//! One path of data, in reading order:
 //!
 //! ```text
-//! text -> [syntax] tree -> [resolve] names -> [model] control-flow graphs
+//! text -> [syntax] tree -> [resolve] names -> [lower] control-flow graphs of the [model]
 //! text -> [net] places and transitions
-//!      -> [engines] verdict + evidence -> [certify] checked verdict -> [report] text, JSON
+//!      -> [pipeline] reduce -> [engines] verdict + evidence -> [lift] -> [certify] checked verdict -> [shorten]
+//!      -> [report] text, JSON
 //! ```
 //!
-//! [`check`] is that path in one function. [`evidence`] is what engines answer with, helped by [`witnesses`]; `report` takes
-//! nothing that `certify` has not checked, and `certify` shares no code with the engines. The
-//! formula core that engines are phrased in lives in the crates `cusp-encodings` and
-//! `cusp-solvers`; [`witnesses`] helps engines to make formulas that are easy to check.
+//! [`check`] and [`cover`] read texts and put questions; [`pipeline`] owns everything between a question and its
+//! certified answer, for programs and nets alike. [`evidence`] is what engines answer with. `report` takes nothing that
+//! [`certify`] has not checked, and `certify` shares no code with the engines. [`symbolic`] is what engines that ask SAT
+//! solvers share: programs as formulas. The formula core itself lives in the crates `cusp-encodings` and `cusp-solvers`.
 
 #[macro_use]
 pub mod ids;
@@ -20,15 +23,15 @@ pub mod certify;
 pub mod check;
 pub mod cli;
 pub mod cover;
-pub mod decide_net;
 pub mod diagnostic;
+pub mod embed;
 pub mod engines;
 pub mod evidence;
 pub mod lift;
 pub mod lower;
 pub mod model;
 pub mod net;
-pub mod portfolio;
+pub mod pipeline;
 pub mod progress;
 pub mod reason;
 pub mod report;
@@ -37,4 +40,3 @@ pub mod shorten;
 pub mod source;
 pub mod symbolic;
 pub mod syntax;
-pub mod witnesses;

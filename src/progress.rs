@@ -112,8 +112,9 @@ impl Spinner {
         let last = Arc::new(LastLine::default());
         let done = Arc::new(AtomicBool::new(false));
         let drawn = (Arc::clone(&last), Arc::clone(&done));
-        let thread = std::thread::spawn(move || draw(&what, &drawn.0, &drawn.1));
-        Self { last, done, thread: Some(thread) }
+        // Without a thread, nothing is drawn, and the run goes on.
+        let thread = std::thread::Builder::new().spawn(move || draw(&what, &drawn.0, &drawn.1)).ok();
+        Self { last, done, thread }
     }
 }
 

@@ -46,6 +46,13 @@ pub enum Reason {
     UnboundedThreads,
     /// A question that the engine could not answer, in words.
     GaveUp(String),
+    /// The engine panicked: a bug in Cusp, or the system has no memory or threads left.
+    EngineFailed {
+        /// Its name.
+        engine: &'static str,
+        /// What the panic said.
+        message: String,
+    },
     /// Stacks grow without a bound in a program with threads.
     UnboundedRecursion {
         /// A procedure that takes part.
@@ -115,6 +122,9 @@ impl fmt::Display for Reason {
                 "the program may start arbitrarily many threads, and the explicit engine needs a bound",
             ),
             Self::GaveUp(what) => f.write_str(what),
+            Self::EngineFailed { engine, message } => {
+                write!(f, "the {engine} engine failed: {}", message.lines().next().unwrap_or_default())
+            }
             Self::UnboundedRecursion { procedure } => {
                 write!(f, "`{procedure}` is recursive in a program with threads")
             }

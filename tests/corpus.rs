@@ -6,9 +6,8 @@
 mod support;
 
 use cusp::budget::{Budget, Limits};
-use cusp::check::{Outcome, check};
+use cusp::check::check;
 use cusp::cli::parse_check_options;
-use cusp::evidence::Verdict;
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::corpus::{Entry, manifest, own_programs};
@@ -24,12 +23,10 @@ fn word(entry: &Entry) -> String {
     let options = parse_check_options(&entry.options).expect("the manifest's options are ours");
     let (budget, _watch) = Budget::start(Limits { time: None, memory: Some(MEMORY) });
     match check(&source, &options, &budget, &Quiet) {
-        Outcome::BadInput(_) => "error".to_owned(),
-        Outcome::Rejected { rejection, .. } => format!("rejected: {rejection}"),
-        Outcome::Checked { certified, .. } => match certified.verdict() {
-            Verdict::Safe(_) => "safe".to_owned(),
-            Verdict::Unsafe(_) => "unsafe".to_owned(),
-            Verdict::Unknown(_) => "unknown".to_owned(),
+        Err(_) => "error".to_owned(),
+        Ok(checked) => match checked.answer.result {
+            Ok(certified) => certified.verdict().word().to_owned(),
+            Err(rejection) => format!("rejected: {rejection}"),
         },
     }
 }

@@ -4,8 +4,7 @@ mod support;
 
 use cusp::budget::Budget;
 use cusp::certify::certify_net;
-use cusp::engines::nets::NetEngine;
-use cusp::engines::nets::auto::Auto;
+use cusp::engines::Engine;
 use cusp::engines::nets::backward::Backward;
 use cusp::engines::nets::directed::DirectedWithin;
 use cusp::engines::nets::karp_miller::KarpMiller;
@@ -20,6 +19,7 @@ use cusp::net::{Marking, Net, PlaceId, PlaceKind, Target, Transition, tts};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::nets::{Shape, random_net};
+use support::portfolio::Auto;
 use support::seeds;
 
 fn word(verdict: &NetVerdict) -> &'static str {
@@ -42,7 +42,7 @@ enum Duty {
 
 /// Fails on a wrong answer, evidence that is not accepted, or a net that has to be decided and is not;
 /// returns how many of the nets are decided.
-fn agree(engine: &dyn NetEngine, nets: &[(u64, Net, &'static str)], duty: Duty) -> usize {
+fn agree(engine: &dyn Engine<Net>, nets: &[(u64, Net, &'static str)], duty: Duty) -> usize {
     let mut decided = 0;
     for (seed, net, expected) in nets {
         let verdict = engine.run(net, &Budget::unlimited(), &Quiet);
@@ -65,7 +65,7 @@ fn agree(engine: &dyn NetEngine, nets: &[(u64, Net, &'static str)], duty: Duty) 
 fn all_engines_agree_on_random_nets() {
     // The limits are numbers of markings, so that the same nets are decided everywhere. The explicit engine
     // has its own test in `nets/agreement.rs`.
-    let engines: [(&(dyn NetEngine + Sync), Duty, usize); 6] = [
+    let engines: [(&(dyn Engine<Net> + Sync), Duty, usize); 6] = [
         (&Auto, Duty::Decide, 100),
         (&Backward { most_elements: None }, Duty::Decide, 100),
         (&Mcov { alone: true, worth_a_thread: u64::MAX }, Duty::Decide, 100),
@@ -186,7 +186,7 @@ fn the_example_of_the_paper_has_a_proof_of_seven_elements_and_two_threads() {
     let text = "4 4\n2 2 -> 3 0\n0 2 -> 2 0\n1 2 -> 0 0\n1 1 -> 1 2\n0 0 -> 1 1\n";
     let (system, _) = tts::parse(&Source::new("paper.tts", text)).expect("a system");
     let net = system.net(&"0/0".parse().expect("a state"), &["3|".parse().expect("a target")]);
-    let proof = |engine: &dyn NetEngine| {
+    let proof = |engine: &dyn Engine<Net>| {
         let verdict = engine.run(&net, &Budget::unlimited(), &Quiet);
         certify_net(&net, verdict.clone(), &Budget::unlimited()).expect("evidence");
         elements(verdict).expect("a proof")

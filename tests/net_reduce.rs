@@ -4,16 +4,17 @@ mod support;
 
 use cusp::budget::Budget;
 use cusp::certify::certify_net;
-use cusp::decide_net::decide;
+use cusp::engines::Engine;
 use cusp::engines::nets::backward::Backward;
 use cusp::engines::nets::explicit::{Found, Limits, search};
 use cusp::engines::nets::karp_miller::KarpMiller;
 use cusp::engines::nets::reference::Reference;
-use cusp::engines::nets::{NetEngine, NetEngineName};
 use cusp::evidence::NetVerdict;
 use cusp::lift::net::{LiftedNet, lift_net};
 use cusp::net::reduce::{Counts, Extent, Fate, Reduced, reduce};
 use cusp::net::{Builder, Marking, Net, Place, PlaceId, PlaceKind, Range, Transition, spec};
+use cusp::pipeline::table::Choice;
+use cusp::pipeline::{Setup, answer};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::nets::{Shape, random_net};
@@ -28,14 +29,16 @@ fn word(verdict: &NetVerdict) -> &'static str {
     }
 }
 
-fn run(engine: &dyn NetEngine, net: &Net) -> NetVerdict {
+fn run(engine: &dyn Engine<Net>, net: &Net) -> NetVerdict {
     engine.run(net, &Budget::unlimited(), &Quiet)
 }
 
 /// The verdict of an engine that sees the reduced net, after its lifted evidence was accepted.
-fn decided(net: &Net, name: NetEngineName, context: &str) -> &'static str {
-    let answer = decide(net, name, true, &Budget::unlimited(), &Quiet);
-    accept(net, answer.verdict, context)
+fn decided(net: &Net, name: &str, context: &str) -> &'static str {
+    let setup = Setup { engine: Choice::named(name).expect("an engine"), ..Setup::default() };
+    let answer = answer(net, setup, &Budget::unlimited(), &Quiet);
+    assert!(answer.failures.is_empty(), "{:?} {context}", answer.failures);
+    answer.result.unwrap_or_else(|rejection| panic!("{rejection} {context}")).verdict().word()
 }
 
 fn accept(net: &Net, verdict: NetVerdict, context: &str) -> &'static str {
@@ -150,7 +153,7 @@ fn verdicts_stay_and_evidence_is_lifted_on_random_nets() {
             }
             add(&mut counts, reduced.counts);
         }
-        assert_eq!(decided(&net, NetEngineName::Backward, &context), expected, "{context}");
+        assert_eq!(decided(&net, "backward", &context), expected, "{context}");
     }
     if std::env::var("CUSP_SEED").is_err() {
         let Counts { never_marked, dead, idle, dominated, irrelevant_places, .. } = counts;
@@ -176,7 +179,7 @@ fn coverability_sets_are_lifted_on_random_petri_nets() {
         sets += usize::from(word(&verdict) == "safe");
         let expected = word(&run(&Reference, &net));
         assert_eq!(lifted(&net, &reduced, verdict, &context), expected, "{context}");
-        assert_eq!(decided(&net, NetEngineName::Mcov, &context), expected, "{context}");
+        assert_eq!(decided(&net, "mcov", &context), expected, "{context}");
     }
     assert!(sets > 100, "{sets}");
 }
@@ -236,9 +239,9 @@ fn place(net: &Net, name: &str) -> PlaceId {
 /// Reduces and checks the verdict, with evidence; returns what was done.
 fn example(net: &Net, expected: &str) -> Reduced {
     if net.is_monotone() {
-        assert_eq!(decided(net, NetEngineName::Backward, "example"), expected);
+        assert_eq!(decided(net, "backward", "example"), expected);
     }
-    assert_eq!(decided(net, NetEngineName::Auto, "example"), expected);
+    assert_eq!(decided(net, "auto", "example"), expected);
     reduce(net, Extent::All)
 }
 
@@ -386,7 +389,7 @@ fn a_thousand_places_and_27_000_transitions_are_reduced_to_what_differs() {
     // Only the first copy gives more than the others.
     assert!(counts.dominated >= 26 * 999, "{counts:?}");
     assert!(counts.enough > 0 && small.transitions.len() <= 999, "{counts:?}");
-    assert_eq!(decided(&net, NetEngineName::Auto, "large"), "unsafe");
+    assert_eq!(decided(&net, "auto", "large"), "unsafe");
 }
 
 #[test]
@@ -403,10 +406,10 @@ fn a_long_chain_becomes_one_step_and_the_run_is_long_again() {
     let net = builder.finish();
     let Reduced { counts, net: small, .. } = reduce(&net, Extent::All);
     assert_eq!((counts.passed_on, small.transitions.len()), (LENGTH - 1, 1));
-    let answer = decide(&net, NetEngineName::Auto, true, &Budget::unlimited(), &Quiet);
-    let NetVerdict::Unsafe(run) = &answer.verdict else { panic!("it walks through") };
+    let answer = answer(&net, Setup::default(), &Budget::unlimited(), &Quiet);
+    let certified = answer.result.expect("evidence that holds");
+    let NetVerdict::Unsafe(run) = certified.verdict() else { panic!("it walks through") };
     assert_eq!((run.steps.len(), answer.engine), (2 * LENGTH, "backward"));
-    accept(&net, answer.verdict, "chain");
     safe.cover(marking(&[(places[LENGTH], 3)]));
     assert_eq!(word(&run_reduced(&safe.finish())), "safe");
 }

@@ -14,6 +14,7 @@ use cusp::engines::summaries::Summaries;
 use cusp::engines::universal::Universal;
 use cusp::evidence::Verdict;
 use cusp::model::Task;
+use cusp::pipeline::Route;
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::{for_each_seed, sequential};
@@ -23,6 +24,7 @@ fn word(task: &Task, engine: &dyn Engine) -> Result<Option<&'static str>, String
     let limits = Limits { time: Some(Duration::from_secs(2)), memory: None };
     let (budget, _watch) = Budget::start(limits);
     let verdict = engine.run(task, &budget, &Quiet);
+    let Ok(verdict) = task.complete(verdict, &budget) else { return Ok(None) };
     let certified =
         certify(task, verdict, &budget).map_err(|why| format!("{}: rejected: {why}", engine.name()))?;
     Ok(match certified.verdict() {

@@ -12,9 +12,11 @@ use cusp::budget::Budget;
 use cusp::certify::certify;
 use cusp::check::{Options, prepare};
 use cusp::engines::explicit::Explicit;
-use cusp::engines::{Bounds, Engine, EngineName};
+use cusp::engines::{Bounds, Engine};
 use cusp::evidence::Verdict;
 use cusp::model::Task;
+use cusp::pipeline::table::HasEngines;
+use cusp::pipeline::{Route, Setup};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::engines::{LIMITS, Said, engines, may_give_up, run};
@@ -58,7 +60,8 @@ fn compare_all_engines(count: u64, generator: fn(u64) -> RandomProgram) {
         }
         // On the reduced program and on the program itself.
         for no_reduce in [false, true] {
-            let options = Options { no_reduce, bounds: BOUNDS, ..options_of(text) };
+            let setup = Setup { reduces: !no_reduce, bounds: BOUNDS, ..Setup::default() };
+            let options = Options { setup, ..options_of(text) };
             let how = if no_reduce { " --no-reduce" } else { "" };
             for ((name, engine), decided) in all.iter().zip(&decided) {
                 let said = run(&source, &options, *engine);
@@ -117,9 +120,10 @@ fn evidence_is_never_accepted_for_a_program_with_the_other_verdict() {
                 Some((text, task, said))
             })
             .collect();
-        for engine in EngineName::ALL {
+        for row in Task::ENGINES {
             let (budget, _watch) = Budget::start(LIMITS);
-            let verdict = engine.engine_within(BOUNDS).run(&task, &budget, &Quiet);
+            let verdict = row.engine(BOUNDS).run(&task, &budget, &Quiet);
+            let verdict = task.complete(verdict, &budget).expect("witnesses");
             let word = Said::from(&verdict);
             if matches!(word, Said::Unknown(_)) {
                 continue;
@@ -133,7 +137,7 @@ fn evidence_is_never_accepted_for_a_program_with_the_other_verdict() {
                     continue;
                 }
                 kept += 1;
-                let (name, word) = (engine.engine().name(), word.word());
+                let (name, word) = (row.name, word.word());
                 assert_eq!(
                     word,
                     expected.word(),

@@ -11,14 +11,18 @@ mod scale;
 mod support;
 
 use brute_force::{Pairs, Semantics};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cusp::budget::Budget;
 use cusp::certify::certify;
-use cusp::check::{Options, decide, prepare};
+use cusp::check::{Options, prepare};
 use cusp::engines::explicit::Explicit;
-use cusp::engines::{Bounds, Engine, EngineName};
+use cusp::engines::{Bounds, Engine};
 use cusp::evidence::{Certificate, Relations, Verdict};
 use cusp::model::reduce::{Keep, Reduced, reduce};
 use cusp::model::{Node, ProcId, Task};
+use cusp::pipeline::table::HasEngines;
+use cusp::pipeline::{Reductions, Route, decide};
 use cusp::progress::{Progress, Quiet};
 use cusp::source::Source;
 use support::models::{Shape, random_task};
@@ -86,14 +90,15 @@ fn random_graphs_keep_their_verdicts_and_traces() {
 
 #[test]
 fn what_engines_show_about_reduced_programs_is_lifted() {
-    let lifted = std::sync::atomic::AtomicUsize::new(0);
+    let lifted = AtomicUsize::new(0);
     for_each_seed(500, sequential, |text| {
         let task = task_of(text, None);
         let budget = Budget::unlimited();
         let expected = word(&explicit(&task));
-        for name in EngineName::ALL {
+        for row in Task::ENGINES {
             // Unrolling everything may take forever.
-            let engine = name.engine_within(Bounds { depth: Some(6), recursion: Some(3) });
+            let name = row.name;
+            let engine = row.engine(Bounds { depth: Some(6), recursion: Some(3) });
             let Some(keep) = engine.reduction() else { continue };
             for keep in [keep, Keep::States] {
                 let Reduced { task: reduced, restore } = reduce(&task, keep);
@@ -104,15 +109,16 @@ fn what_engines_show_about_reduced_programs_is_lifted() {
                 let verdict = match restore.lift(verdict, &budget) {
                     Ok(verdict) => verdict,
                     // An unrolling may speak of states.
-                    Err(_) if keep == Keep::Verdict && name == EngineName::Bmc => continue,
+                    Err(_) if keep == Keep::Verdict && name == "bmc" => continue,
                     Err(why) => return Err(format!("{name:?}: {why}")),
                 };
+                let verdict = task.complete(verdict, &budget).map_err(|why| format!("{name:?}: {why}"))?;
                 let certified =
                     certify(&task, verdict, &budget).map_err(|why| format!("{name:?}, {keep:?}: {why}"))?;
                 if word(certified.verdict()) != expected {
                     return Err(format!("{name:?} says {}, not {expected}", word(certified.verdict())));
                 }
-                lifted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                lifted.fetch_add(1, Ordering::Relaxed);
             }
         }
         Ok(())
@@ -123,7 +129,7 @@ fn what_engines_show_about_reduced_programs_is_lifted() {
 
 /// The explicit engine, as if its path edges could be lifted.
 struct Hopeful {
-    runs: std::cell::Cell<usize>,
+    runs: AtomicUsize,
 }
 
 impl Engine for Hopeful {
@@ -131,8 +137,12 @@ impl Engine for Hopeful {
         "hopeful"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        self.runs.set(self.runs.get() + 1);
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+        self.runs.fetch_add(1, Ordering::Relaxed);
         Explicit::default().run(task, budget, progress)
     }
 }
@@ -142,11 +152,11 @@ fn evidence_that_cannot_be_lifted_is_not_lost() {
     let budget = Budget::unlimited();
     let runs = |text: &str, reduces: bool, expected: &str| {
         let task = task_of(text, None);
-        let engine = Hopeful { runs: std::cell::Cell::new(0) };
-        let verdict = decide(&task, &engine, reduces, &budget, &Quiet);
+        let engine = Hopeful { runs: AtomicUsize::new(0) };
+        let verdict = decide(&engine, &Reductions::new(&task, reduces, &budget), &budget, &Quiet);
         let certified = certify(&task, verdict, &budget).expect("evidence about the original task");
         assert_eq!(word(certified.verdict()), expected);
-        engine.runs.get()
+        engine.runs.into_inner()
     };
     let safe = "decl g, h; void main() begin g := h; assert(g = h); end";
     let wrong = "decl g, h; void main() begin g := h; assert(g); end";
@@ -168,6 +178,11 @@ fn proof_is_kept(task: &Task, reduced: &Reduced<'_>, relations: Relations) -> Re
     let lifted = match lifted.map_err(|why| format!("{why}\n{}", shown()))? {
         Verdict::Safe(Certificate::Relations(relations)) => relations,
         other => return Err(format!("lifted to {other:?}")),
+    };
+    let completed = task.complete(Verdict::Safe(Certificate::Relations(lifted)), &Budget::unlimited());
+    let lifted = match completed.map_err(|why| format!("{why}\n{}", shown()))? {
+        Verdict::Safe(Certificate::Relations(relations)) => relations,
+        other => return Err(format!("completed to {other:?}")),
     };
     let there = Semantics { task };
     let (pairs, cuts) = there.expand(&lifted);

@@ -89,7 +89,7 @@ fn others() -> (Task, Vec<Certificate>) {
     ];
     let certificates = vec![
         Certificate::NoViolationInReach,
-        Certificate::Relations(Relations { formulas, relations, witnesses }),
+        Certificate::Relations(Relations { formulas, relations, witnesses, needs_witnesses: false }),
         Certificate::Relations(Relations::default()),
         Certificate::KInductive(KInductive { cuts: vec![(p0, n3), (p1, n3)], k: 12 }),
         Certificate::Unrolling(Unrolling { cuts: vec![(p0, n3)], copies, different: vec![(0, 2), (1, 2)] }),
@@ -291,9 +291,15 @@ fn files_that_cannot_be_used_get_one_clear_line() {
     let (code, _, errors) = cusp(&["check", "--certificate", &garbage, program, program]);
     assert!(code == 2 && errors.contains("one program"), "{errors}");
     let (code, _, errors) = cusp(&["check", "--certificate", "tests/no_such_directory/x", program]);
-    assert!(code == 6 && errors.contains("cannot write"), "{errors}");
+    assert!(code == 2 && errors.contains("cannot be written: No such file"), "{errors}");
+    // An input is not overwritten by the answer about it.
+    let straight = "decl g; void main() begin g := T; assert(g); end\n";
+    let precious = file("precious.bp", straight);
+    let (code, _, errors) = cusp(&["check", "--certificate", &precious, &precious]);
+    assert!(code == 2 && errors.contains("is an input"), "{errors}");
+    assert_eq!(std::fs::read_to_string(&precious).expect("still there"), straight);
     // Too long to check in no time: that is no rejection.
     let large = file("large", "cusp-evidence 1\ncertificate k-inductive\nk 4000000000\nend\n");
-    let straight = file("straight.bp", "decl g; void main() begin g := T; assert(g); end\n");
+    let straight = file("straight.bp", straight);
     assert_eq!(cusp(&["replay", &straight, &large]).0, 5);
 }

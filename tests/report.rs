@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use cusp::budget::Budget;
 use cusp::certify::{Certified, certify};
-use cusp::check::{self, Options, Outcome, Prepared, ThreadLimit};
+use cusp::check::{self, Checked, Options, Prepared, ThreadLimit};
 use cusp::evidence::{Reason, Unknown, Verdict};
 use cusp::progress::Quiet;
-use cusp::report::json::Report;
+use cusp::report::json::{Header, Report};
 use cusp::report::{Detail, Subject, View, text, verdict_line};
 use cusp::source::Source;
 
@@ -31,7 +31,9 @@ impl Answered {
 
     fn json(&self) -> String {
         let Prepared { warnings, notes, .. } = &self.prepared;
-        let report = Report::checked(&self.subject(), 10, warnings, notes, true);
+        let header = Header::new("check", self.source.name(), self.certified.verdict().word(), 10);
+        let header = header.diagnostics(&self.source, warnings).notes(notes);
+        let report = Report::checked(&self.subject(), header, true);
         serde_json::to_string_pretty(&report).expect("plain data")
     }
 }
@@ -39,8 +41,11 @@ impl Answered {
 fn ask(program: &str, options: &Options) -> Answered {
     let source = Source::new("demo.bp", program);
     match check::check(&source, options, &Budget::unlimited(), &Quiet) {
-        Outcome::Checked { prepared, certified, .. } => Answered { source, prepared: *prepared, certified },
-        other => panic!("{other:?}"),
+        Ok(Checked { prepared, answer }) => {
+            let certified = answer.result.expect("evidence that holds");
+            Answered { source, prepared: *prepared, certified }
+        }
+        Err(findings) => panic!("{findings:?}"),
     }
 }
 

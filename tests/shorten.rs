@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cusp::budget::Budget;
 use cusp::certify::certify;
-use cusp::check::{decide, prepare};
-use cusp::engines::{Bounds, EngineName};
+use cusp::check::prepare;
+use cusp::engines::Bounds;
 use cusp::evidence::trace::{CallTree, End, RunId, Step};
 use cusp::evidence::{Trace, Verdict};
 use cusp::model::Task;
+use cusp::pipeline::table::Choice;
+use cusp::pipeline::{Reductions, decide};
 use cusp::progress::Quiet;
 use cusp::shorten::{Shortened, shorten};
 use cusp::source::Source;
@@ -29,9 +31,11 @@ fn task_of(text: &str) -> Result<Task, String> {
 }
 
 /// The trace that an engine finds, if it finds one.
-fn trace_of(task: &Task, engine: EngineName) -> Option<CallTree> {
-    let engine = engine.engine_within(Bounds { depth: Some(12), recursion: Some(3) });
-    match decide(task, &*engine, true, &Budget::unlimited(), &Quiet) {
+fn trace_of(task: &Task, engine: &str) -> Option<CallTree> {
+    let Some(Choice::Only(row)) = Choice::<Task>::named(engine) else { panic!("no engine {engine}") };
+    let engine = row.engine(Bounds { depth: Some(12), recursion: Some(3) });
+    let budget = Budget::unlimited();
+    match decide(&*engine, &Reductions::new(task, true, &budget), &budget, &Quiet) {
         Verdict::Unsafe(Trace::Sequential(tree)) => Some(tree),
         _ => None,
     }
@@ -83,7 +87,7 @@ impl Tally {
         counter.fetch_add(usize::from(holds), Ordering::Relaxed);
     }
 
-    fn of(count: u64, generator: fn(u64) -> RandomProgram, engines: &[EngineName]) -> Self {
+    fn of(count: u64, generator: fn(u64) -> RandomProgram, engines: &[&str]) -> Self {
         let tally = Self::default();
         for_each_seed(count, generator, |text| {
             let task = task_of(text)?;
@@ -123,7 +127,7 @@ impl Tally {
     }
 }
 
-const ENGINES: [EngineName; 3] = [EngineName::Summaries, EngineName::Lazy, EngineName::Bdd];
+const ENGINES: [&str; 3] = ["summaries", "lazy", "bdd"];
 
 #[test]
 fn traces_of_small_programs_become_shortest_ones() {
@@ -142,7 +146,7 @@ fn families_have_runs_that_are_not_longer() {
     for family in all_families() {
         let Some(&size) = family.small.first() else { continue };
         let task = task_of(&(family.text)(size, Variant::Buggy)).expect("a program");
-        let tree = trace_of(&task, EngineName::Summaries).expect("a trace");
+        let tree = trace_of(&task, "summaries").expect("a trace");
         shortened(&task, tree).unwrap_or_else(|why| panic!("{}: {why}", family.name));
     }
 }
@@ -158,7 +162,7 @@ fn a_run_of_two_to_the_power_of_eight_hundred_steps_loses_its_detours() {
     text += "void p800() begin if (*) then skip; skip; skip; fi g := !g; end\n";
     text += "void main() begin g := F; p0(); assert(g); end\n";
     let task = task_of(&text).expect("a program");
-    let tree = trace_of(&task, EngineName::Summaries).expect("a trace");
+    let tree = trace_of(&task, "summaries").expect("a trace");
     assert!(lengths(&tree)[0] > 4, "there is nothing to leave out");
     let Shortened { tree, is_shortest } = shortened(&task, tree).expect("a run");
     assert_eq!(length(&tree), u64::MAX, "not as long as it has to be");
@@ -189,7 +193,7 @@ fn a_long_loop_is_shortened_round_by_round() {
         carries.join(", ")
     );
     let task = task_of(&text).expect("a program");
-    let tree = trace_of(&task, EngineName::Bdd).expect("a trace");
+    let tree = trace_of(&task, "bdd").expect("a trace");
     let before = length(&tree);
     assert!(before > 4_000, "{before} steps");
     let Shortened { tree, .. } = shortened(&task, tree).expect("a run");

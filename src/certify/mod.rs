@@ -74,13 +74,13 @@ use crate::model::{Node, ProcId, Property, Task};
 
 pub use net::{CertifiedNet, certify_net};
 
-/// A verdict whose evidence was checked. Only [`certify`] makes one.
+/// A verdict whose evidence was checked. Only [`certify`] and [`certify_net`] make one.
 #[derive(Clone, Debug)]
-pub struct Certified {
-    verdict: Verdict,
+pub struct Certified<Proof = Certificate, Run = Trace> {
+    verdict: Verdict<Proof, Run>,
 }
 
-impl Certified {
+impl<Proof, Run> Certified<Proof, Run> {
     /// No answer needs no evidence.
     #[must_use]
     pub fn unknown(unknown: Unknown) -> Self {
@@ -89,7 +89,7 @@ impl Certified {
 
     /// The checked verdict.
     #[must_use]
-    pub fn verdict(&self) -> &Verdict {
+    pub fn verdict(&self) -> &Verdict<Proof, Run> {
         &self.verdict
     }
 }

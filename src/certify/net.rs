@@ -8,24 +8,13 @@
 //! do more than the net itself; an uncoverability basis need not hold what fails them for sure.
 
 use crate::budget::Budget;
-use crate::evidence::{NetCertificate, NetVerdict};
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Flow, Marking, Net, PlaceId, Transition};
 
-use super::{Rejection, Stop, net_basis, net_coverability, net_replay, reject};
+use super::{Certified, Rejection, Stop, net_basis, net_coverability, net_replay, reject};
 
 /// A verdict about a net whose evidence was checked. Only [`certify_net`] makes one.
-#[derive(Clone, Debug)]
-pub struct CertifiedNet {
-    verdict: NetVerdict,
-}
-
-impl CertifiedNet {
-    /// The checked verdict.
-    #[must_use]
-    pub fn verdict(&self) -> &NetVerdict {
-        &self.verdict
-    }
-}
+pub type CertifiedNet = Certified<NetCertificate, FiringSequence>;
 
 /// Checks the evidence of a verdict about a net. If the budget is used up before that is done, the
 /// verdict is unknown: nothing unchecked is ever certified.
@@ -34,8 +23,8 @@ impl CertifiedNet {
 /// What is wrong with the evidence.
 pub fn certify_net(net: &Net, verdict: NetVerdict, budget: &Budget) -> Result<CertifiedNet, Rejection> {
     match check(net, &verdict, budget) {
-        Ok(()) => Ok(CertifiedNet { verdict }),
-        Err(Stop::Exhausted(reason)) => Ok(CertifiedNet { verdict: reason.into() }),
+        Ok(()) => Ok(Certified { verdict }),
+        Err(Stop::Exhausted(reason)) => Ok(Certified { verdict: reason.into() }),
         Err(Stop::Rejected(sentence)) => Err(Rejection(sentence)),
     }
 }

@@ -1,28 +1,28 @@
 //! `cusp check`.
 
 use std::fmt::Write;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use crate::budget::Budget;
-use crate::certify::{Certified, Rejection};
-use crate::check::{self, Outcome, Prepared, ThreadLimit};
+use crate::check::{self, Checked, Prepared, ThreadLimit};
 use crate::diagnostic::Diagnostic;
+use crate::evidence::Verdict;
 use crate::evidence::text::{self, Evidence};
-use crate::evidence::{Reason, Verdict};
 use crate::model::Task;
-use crate::progress::{self, Counting};
-use crate::report::json::Report;
+use crate::pipeline::{self, Answer};
+use crate::report::json::{Header, Report};
 use crate::report::output::Output;
 use crate::report::{self, Detail, Subject, View, diagnostics};
 use crate::source::{Source, Span};
 use crate::syntax::ast::Dialect;
 
 use super::Status;
-use super::interrupt::{Interrupt, Phase};
 use super::options::CheckArgs;
+use super::outfile::OutFile;
+use super::session::{Session, failure_reports, rejection_report};
 use super::tally::Tally;
+
+/// The name of the command in JSON.
+const COMMAND: &str = "check";
 
 /// Checks the files one after the other.
 pub fn run(args: &CheckArgs, output: &mut Output, leave_at_once: fn()) -> Status {
@@ -31,44 +31,52 @@ pub fn run(args: &CheckArgs, output: &mut Output, leave_at_once: fn()) -> Status
             .message("error: `--certificate` takes the evidence about one program, and there are several\n");
         return Status::Usage;
     }
-    let interrupt = Interrupt::listen(leave_at_once);
-    let session = Session { args, options: args.options(), interrupt: &interrupt };
-    if session.options.dialect == Dialect::Getafix && args.threads != ThreadLimit::Unbounded && !args.quiet {
+    let mut certificate =
+        match args.certificate.as_ref().map(|file| OutFile::open(file, &args.files)).transpose() {
+            Ok(certificate) => certificate,
+            Err(why) => {
+                output.message(&format!("error: {why}\n"));
+                return Status::Usage;
+            }
+        };
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    let command = Command { args, options: args.options(), session: &session };
+    if command.options.dialect == Dialect::Getafix
+        && args.program.threads != ThreadLimit::Unbounded
+        && !args.quiet
+    {
         output.message("note: `--threads` has no effect: a Getafix program says which threads it has\n");
     }
-    let mut tally = Tally::default();
-    for file in &args.files {
-        if output.is_closed() || interrupt.was_pressed() {
-            break;
-        }
-        let status = session.one_file(file, output);
-        tally.add(status);
-    }
-    if args.files.len() > 1 && !args.json && !args.quiet {
-        output.answer(&tally.summary("file", args.files.len(), interrupt.was_pressed()));
-    }
-    if interrupt.was_pressed() { Status::Interrupted } else { tally.worst() }
+    session.each_file(&args.files, !args.json, output, |file, output| {
+        command.one_file(file, certificate.take(), output)
+    })
 }
 
 /// What is the same for all files.
-struct Session<'a> {
+struct Command<'a> {
     args: &'a CheckArgs,
     options: check::Options,
-    interrupt: &'a Interrupt,
+    session: &'a Session,
 }
 
-impl Session<'_> {
-    fn one_file(&self, file: &Path, output: &mut Output) -> Status {
-        let loaded = {
-            let _reading = self.interrupt.during(Phase::Reading);
-            Source::load(file)
-        };
-        let source = match loaded {
+/// An answer, what it is about, and what it took.
+struct Found<'a> {
+    prepared: &'a Prepared,
+    task: &'a Task,
+    /// With `--all`: the assertion.
+    assertion: Option<Span>,
+    answer: &'a Answer<Task>,
+    counts: &'a [(String, u64)],
+}
+
+impl Command<'_> {
+    fn one_file(&self, file: &Path, certificate: Option<OutFile>, output: &mut Output) -> Status {
+        let source = match self.session.reading(|| Source::load(file)) {
             Ok(source) => source,
             Err(error) => {
                 let status = Status::BadInput;
                 if self.args.json {
-                    output.answer(&Report::unreadable(&error, status.code()).line());
+                    output.answer(&Header::unreadable(COMMAND, &error, status.code()).line());
                 } else {
                     output.message(&diagnostics::load_error(&error));
                 }
@@ -78,50 +86,28 @@ impl Session<'_> {
         if self.args.all {
             return self.each_assertion(&source, output);
         }
-        let progress = self.progress(&source);
-        match self.budgeted(|budget| check::check(&source, &self.options, budget, &progress)) {
-            Outcome::Checked { prepared, certified, engine, rejected } => {
-                for (engine, rejection) in rejected {
-                    output.message(&bug_report(engine, source.name(), &rejection));
-                }
-                let found = Found { certified: &certified, engine, counts: progress.counts() };
-                drop(progress);
-                let status = self.answer(&source, &prepared, &prepared.task, None, &found, output);
-                status.or_worse(self.write_evidence(&prepared, &certified, output))
+        let (checked, counts) = self.session.within_limits(source.name(), |budget, progress| {
+            check::check(&source, &self.options, budget, progress)
+        });
+        match checked {
+            Ok(Checked { prepared, answer }) => {
+                let (task, counts) = (&prepared.task, counts.as_slice());
+                let found = Found { prepared: &prepared, task, assertion: None, answer: &answer, counts };
+                self.answer(&source, &found, certificate, output)
             }
-            Outcome::BadInput(findings) => self.bad_input(&source, &findings, output),
-            Outcome::Rejected { prepared, rejection, engine } => {
-                drop(progress);
-                self.rejected(&source, &prepared.task, engine, &rejection, output)
-            }
+            Err(findings) => self.bad_input(&source, &findings, output),
         }
     }
 
     fn bad_input(&self, source: &Source, findings: &[Diagnostic], output: &mut Output) -> Status {
         let status = Status::BadInput;
         if self.args.json {
-            output.answer(&Report::bad_input(source, status.code(), findings).line());
+            let header = Header::bad_input(COMMAND, source.name(), status.code());
+            output.answer(&header.diagnostics(source, findings).line());
         } else {
             let colour = output.colours_messages();
             output.message(&diagnostics::findings(source, findings, colour));
         }
-        status
-    }
-
-    fn rejected(
-        &self,
-        source: &Source,
-        task: &Task,
-        engine: &str,
-        rejection: &Rejection,
-        output: &mut Output,
-    ) -> Status {
-        let status = Status::Internal;
-        if self.args.json {
-            let (code, why) = (status.code(), rejection.to_string());
-            output.answer(&Report::rejected(source, task, engine, code, why).line());
-        }
-        output.message(&bug_report(engine, source.name(), rejection));
         status
     }
 
@@ -137,83 +123,85 @@ impl Session<'_> {
         let mut tally = Tally::default();
         let assertions = prepared.task.assertions();
         for &(procedure, edge) in &assertions {
-            if output.is_closed() || self.interrupt.was_pressed() {
+            if self.session.is_over(output) {
                 break;
             }
             let task = prepared.task.only_assertion(procedure, edge);
-            let progress = self.progress(source);
-            let answer = self.budgeted(|budget| check::answer(&task, &self.options, budget, &progress));
-            let counts = progress.counts();
-            drop(progress);
-            let span = task.program.procedure(procedure).edge(edge).span;
-            tally.add(match answer.result {
-                Ok(certified) => {
-                    let found = Found { certified: &certified, engine: answer.engine, counts };
-                    self.answer(source, &prepared, &task, Some(span), &found, output)
-                }
-                Err(rejection) => self.rejected(source, &task, answer.engine, &rejection, output),
+            let (answer, counts) = self.session.within_limits(source.name(), |budget, progress| {
+                pipeline::answer(&task, self.options.setup, budget, progress)
             });
+            let span = task.program.procedure(procedure).edge(edge).span;
+            let found = Found {
+                prepared: &prepared,
+                task: &task,
+                assertion: Some(span),
+                answer: &answer,
+                counts: &counts,
+            };
+            tally.add(self.answer(source, &found, None, output));
         }
         if !self.args.quiet && !self.args.json {
-            output.answer(&tally.summary("assertion", assertions.len(), self.interrupt.was_pressed()));
+            let interrupted = self.session.was_interrupted();
+            output.answer(&tally.summary("assertion", assertions.len(), interrupted));
         }
         tally.worst()
     }
 
-    fn progress(&self, source: &Source) -> Counting {
-        Counting::new(progress::for_terminal(self.args.quiet, source.name()))
-    }
-
-    /// Something with limits, and an eye on Ctrl-C.
-    fn budgeted<T>(&self, work: impl FnOnce(&Budget) -> T) -> T {
-        let (budget, _watch) = Budget::start(self.args.limits());
-        let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
-        work(&budget)
-    }
-
-    /// Writes an answer, about one assertion if that was asked for.
+    /// Writes an answer, and the evidence to a file if that was asked for.
     fn answer(
         &self,
         source: &Source,
-        prepared: &Prepared,
-        task: &Task,
-        assertion: Option<Span>,
         found: &Found<'_>,
+        certificate: Option<OutFile>,
         output: &mut Output,
     ) -> Status {
-        let &Found { certified, engine, ref counts } = found;
-        let status = match certified.verdict() {
-            Verdict::Safe(_) => Status::Safe,
-            Verdict::Unsafe(_) => Status::Unsafe,
-            Verdict::Unknown(unknown) if unknown.reason == Reason::Interrupted => Status::Interrupted,
-            Verdict::Unknown(_) => Status::Unknown,
-        };
-        let subject = Subject { source, task, certified, engine };
         let args = self.args;
-        let place = assertion.map(|span| source.position(span.start));
-        let several = args.files.len() > 1 || args.all;
+        let Answer { result, engine, failures } = found.answer;
+        output.message(&failure_reports(failures, source.name()));
+        let certified = match result {
+            Ok(certified) => certified,
+            Err(rejection) => {
+                let (status, why) = (Status::Internal, rejection.to_string());
+                if args.json {
+                    let header = Header::rejected(COMMAND, source.name(), status.code(), why);
+                    output.answer(&header.engine(engine).failures(failures).line());
+                }
+                output.message(&rejection_report(engine, source.name(), rejection));
+                return status;
+            }
+        };
+        let verdict = certified.verdict();
+        let mut status = Status::of(verdict);
+        if let Some(file) = certificate {
+            status = status.or_worse(write_evidence(found.task, verdict, file, output));
+        }
+        let subject = Subject { source, task: found.task, certified, engine };
+        let place = found.assertion.map(|span| source.position(span.start));
         let detail = args.trace.map_or(Detail::Short, Detail::from);
         if args.json {
-            let (warnings, notes) = (&prepared.warnings, &prepared.notes);
-            let with_trace = detail != Detail::None;
-            let mut report = Report::checked(&subject, status.code(), warnings, notes, with_trace);
+            let header = Header::new(COMMAND, source.name(), verdict.word(), status.code())
+                .failures(failures)
+                .diagnostics(source, &found.prepared.warnings)
+                .notes(&found.prepared.notes);
+            let mut report = Report::checked(&subject, header, detail != Detail::None);
             if let Some(place) = place {
                 report = report.about_assertion(place.line, place.column);
             }
             if args.stats {
-                report = report.with_statistics(counts);
+                report = report.with_statistics(found.counts);
             }
             output.answer(&report.line());
             return status;
         }
         if !args.quiet && !args.all {
-            self.remarks(source, prepared, output);
+            self.remarks(source, found.prepared, output);
         }
-        if let (Some(span), Some(place)) = (assertion, place) {
+        if let (Some(span), Some(place)) = (found.assertion, place) {
             let text = source.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
             output.answer(&format!("{}:{}: {text}\n  ", place.line, place.column));
         }
         let colour = output.colours_answers();
+        let several = args.files.len() > 1 || args.all;
         if args.quiet || several && args.trace.is_none() {
             output.answer(&report::verdict_line(&subject, colour));
         } else {
@@ -221,56 +209,43 @@ impl Session<'_> {
             output.answer(&report::text(&subject, view));
         }
         if args.stats {
-            output.answer(&statistics(engine, counts));
+            output.answer(&statistics(engine, found.counts));
         }
         status
-    }
-
-    /// Writes the certificate or the trace, if that was asked for.
-    fn write_evidence(&self, prepared: &Prepared, certified: &Certified, output: &mut Output) -> Status {
-        let Some(file) = &self.args.certificate else { return Status::Safe };
-        let evidence = match certified.verdict() {
-            Verdict::Safe(certificate) => Evidence::Certificate(certificate.clone()),
-            Verdict::Unsafe(trace) => Evidence::Trace(trace.clone()),
-            Verdict::Unknown(_) => {
-                output.message("note: without an answer there is no certificate to write\n");
-                return Status::Safe;
-            }
-        };
-        let write = |file: &Path| {
-            let mut stream = BufWriter::new(File::create(file)?);
-            text::write(&prepared.task.program, &evidence, &mut stream)?;
-            stream.flush()
-        };
-        match write(file) {
-            Ok(()) => Status::Safe,
-            Err(error) => {
-                output.message(&format!("error: cannot write `{}`: {error}\n", file.display()));
-                Status::Internal
-            }
-        }
     }
 
     /// Warnings and notes.
     fn remarks(&self, source: &Source, prepared: &Prepared, output: &mut Output) {
         let colour = output.colours_messages();
         let mut text = diagnostics::findings(source, &prepared.warnings, colour);
-        for note in &prepared.notes {
-            if self.args.files.len() > 1 {
-                let _ = writeln!(text, "note: `{}`: {note}", source.name());
-            } else {
-                let _ = writeln!(text, "note: {note}");
-            }
-        }
+        text.push_str(&notes(source.name(), &prepared.notes, self.args.files.len() > 1));
         output.message(&text);
     }
 }
 
-/// An answer, who gave it, and what it took.
-struct Found<'a> {
-    certified: &'a Certified,
-    engine: &'static str,
-    counts: Vec<(String, u64)>,
+/// What was decided on the user's behalf, with the name of the file if there are several.
+pub(super) fn notes(file: &str, notes: &[String], several: bool) -> String {
+    let about = if several { format!("`{file}`: ") } else { String::new() };
+    notes.iter().map(|note| format!("note: {about}{note}\n")).collect()
+}
+
+/// Writes the certificate or the trace.
+fn write_evidence(task: &Task, verdict: &Verdict, file: OutFile, output: &mut Output) -> Status {
+    let evidence = match verdict {
+        Verdict::Safe(certificate) => Evidence::Certificate(certificate.clone()),
+        Verdict::Unsafe(trace) => Evidence::Trace(trace.clone()),
+        Verdict::Unknown(_) => {
+            output.message("note: without an answer there is no certificate to write\n");
+            return Status::Safe;
+        }
+    };
+    match file.write(|stream| text::write(&task.program, &evidence, stream)) {
+        Ok(()) => Status::Safe,
+        Err(why) => {
+            output.message(&format!("error: {why}\n"));
+            Status::Internal
+        }
+    }
 }
 
 /// Figures, one to a line.
@@ -284,12 +259,4 @@ fn statistics(engine: &str, counts: &[(String, u64)]) -> String {
         let _ = writeln!(text, "  {:width$}  {} MB", "peak memory of the process", bytes >> 20);
     }
     text
-}
-
-/// What to say about evidence that was rejected.
-fn bug_report(engine: &str, file: &str, rejection: &Rejection) -> String {
-    format!(
-        "error: the {engine} engine gave wrong evidence about `{file}`: {rejection}\n\
-         this is a bug in Cusp; please report it together with the program\n"
-    )
 }

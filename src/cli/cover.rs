@@ -1,22 +1,25 @@
 //! `cusp cover`.
 
-use std::fmt::Write;
 use std::path::Path;
 
-use crate::budget::Budget;
 use crate::certify::CertifiedNet;
-use crate::cover::{self, Findings, Input, Outcome, Prepared};
-use crate::evidence::{NetVerdict, Reason};
-use crate::progress;
+use crate::cover::{self, Covered, Input, Prepared};
+use crate::diagnostic::Findings;
+use crate::pipeline::Answer;
+use crate::report::json::Header;
 use crate::report::json::net::{Extent, NetReport};
 use crate::report::nets::{self, NetSubject};
 use crate::report::output::Output;
 use crate::report::{Detail, View, diagnostics};
 
 use super::Status;
-use super::interrupt::{Interrupt, Phase};
+use super::check::notes;
 use super::options::CoverArgs;
-use super::tally::Tally;
+use super::outfile::OutFile;
+use super::session::{Session, failure_reports, rejection_report};
+
+/// The name of the command in JSON.
+const COMMAND: &str = "cover";
 
 /// Checks the files one after the other.
 pub fn run(args: &CoverArgs, output: &mut Output, leave_at_once: fn()) -> Status {
@@ -24,83 +27,55 @@ pub fn run(args: &CoverArgs, output: &mut Output, leave_at_once: fn()) -> Status
         output.message(&format!("error: {why}\n"));
         return Status::Usage;
     }
-    let interrupt = Interrupt::listen(leave_at_once);
-    let session = Session { args, options: args.options(), interrupt: &interrupt };
-    let mut tally = Tally::default();
-    for file in &args.files {
-        if output.is_closed() || interrupt.was_pressed() {
-            break;
+    let files = &args.nets.files;
+    let mut proof = match args.proof.as_ref().map(|file| OutFile::open(file, files)).transpose() {
+        Ok(proof) => proof,
+        Err(why) => {
+            output.message(&format!("error: {why}\n"));
+            return Status::Usage;
         }
-        tally.add(session.one_file(file, output));
-    }
-    if args.files.len() > 1 && !args.json && !args.quiet {
-        output.answer(&tally.summary("file", args.files.len(), interrupt.was_pressed()));
-    }
-    if interrupt.was_pressed() { Status::Interrupted } else { tally.worst() }
+    };
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    let command = Command { args, options: args.options(), session: &session };
+    session.each_file(files, !args.json, output, |file, output| command.one_file(file, proof.take(), output))
 }
 
 /// What is the same for all files.
-struct Session<'a> {
+struct Command<'a> {
     args: &'a CoverArgs,
     options: cover::Options,
-    interrupt: &'a Interrupt,
+    session: &'a Session,
 }
 
-impl Session<'_> {
-    fn one_file(&self, file: &Path, output: &mut Output) -> Status {
-        let loaded = {
-            let _reading = self.interrupt.during(Phase::Reading);
-            Input::load(file, &self.options)
-        };
-        let input = match loaded {
+impl Command<'_> {
+    fn one_file(&self, file: &Path, proof: Option<OutFile>, output: &mut Output) -> Status {
+        let json = self.args.json;
+        let input = match load(COMMAND, file, &self.options, self.session, json, output) {
             Ok(input) => input,
-            Err(error) => {
-                let status = Status::BadInput;
-                if self.args.json {
-                    output.answer(&NetReport::unreadable(&error, status.code()).line());
-                } else {
-                    output.message(&diagnostics::load_error(&error));
-                }
-                return status;
-            }
+            Err(status) => return status,
         };
-        match self.outcome(&input) {
-            Outcome::Checked { prepared, certified, engine } => {
-                self.answer(&input, &prepared, &certified, engine, output)
-            }
-            Outcome::BadInput(found) => {
-                let status = Status::BadInput;
-                if self.args.json {
-                    output.answer(&NetReport::bad_input(&input, status.code(), &found).line());
-                } else {
-                    let text = findings(&input, &found, output.colours_messages());
-                    output.message(&text);
+        let name = input.source.name();
+        let (covered, _) = self
+            .session
+            .within_limits(name, |budget, progress| cover::cover(&input, &self.options, budget, progress));
+        let Covered { prepared, answer } = match covered {
+            Ok(covered) => covered,
+            Err(found) => return bad_input(COMMAND, &input, &found, json, output),
+        };
+        let Answer { result, engine, failures } = &answer;
+        output.message(&failure_reports(failures, name));
+        match result {
+            Ok(certified) => self.answer(&input, &prepared, certified, &answer, proof, output),
+            Err(rejection) => {
+                let (status, why) = (Status::Internal, rejection.to_string());
+                if json {
+                    let header = Header::rejected(COMMAND, name, status.code(), why);
+                    output.answer(&header.engine(engine).failures(failures).line());
                 }
-                status
-            }
-            Outcome::Rejected { prepared, rejection, engine } => {
-                let status = Status::Internal;
-                let why = rejection.to_string();
-                if self.args.json {
-                    let report = NetReport::rejected(&input, &prepared.net, engine, status.code(), why);
-                    output.answer(&report.line());
-                }
-                output.message(&format!(
-                    "error: the {engine} engine gave wrong evidence about `{}`: {rejection}\n\
-                     this is a bug in Cusp; please report it together with the net\n",
-                    input.source.name()
-                ));
+                output.message(&rejection_report(engine, name, rejection));
                 status
             }
         }
-    }
-
-    /// The check itself, with limits, progress, and an eye on Ctrl-C.
-    fn outcome(&self, input: &Input) -> Outcome {
-        let (budget, _watch) = Budget::start(self.args.limits());
-        let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
-        let progress = progress::for_terminal(self.args.quiet, input.source.name());
-        cover::cover(input, &self.options, &budget, &*progress)
     }
 
     fn answer(
@@ -108,68 +83,101 @@ impl Session<'_> {
         input: &Input,
         prepared: &Prepared,
         certified: &CertifiedNet,
-        engine: &'static str,
+        answer: &Answer<crate::net::Net>,
+        proof: Option<OutFile>,
         output: &mut Output,
     ) -> Status {
-        let status = match certified.verdict() {
-            NetVerdict::Safe(_) => Status::Safe,
-            NetVerdict::Unsafe(_) => Status::Unsafe,
-            NetVerdict::Unknown(unknown) if unknown.reason == Reason::Interrupted => Status::Interrupted,
-            NetVerdict::Unknown(_) => Status::Unknown,
-        };
+        let mut status = Status::of(certified.verdict());
+        let property = input.property.as_ref();
         let subject = NetSubject {
             source: &input.source,
-            property: input.property.as_ref(),
+            property,
             net: &prepared.net,
             certified,
-            engine,
+            engine: answer.engine,
         };
         let args = self.args;
         let detail = args.trace.map_or(Detail::Short, Detail::from);
-        let report = |extent| {
-            let (warnings, notes) = (&prepared.warnings, &prepared.notes);
-            NetReport::checked(&subject, input, status.code(), warnings, notes, extent).line()
+        let report = |extent, status: Status| {
+            let word = certified.verdict().word();
+            let header = Header::new(COMMAND, input.source.name(), word, status.code())
+                .failures(&answer.failures)
+                .findings(&input.source, property, &prepared.warnings)
+                .notes(&prepared.notes);
+            NetReport::checked(&subject, header, extent).line()
         };
+        if let Some(file) = proof
+            && let Err(why) =
+                file.write(|stream| stream.write_all(report(Extent::Everything, status).as_bytes()))
+        {
+            output.message(&format!("error: {why}\n"));
+            status = status.or_worse(Status::Internal);
+        }
         if args.json {
             let extent = if detail == Detail::None { Extent::Verdict } else { Extent::Run };
-            output.answer(&report(extent));
-        } else {
-            if !args.quiet {
-                self.remarks(input, prepared, output);
-            }
-            let colour = output.colours_answers();
-            if args.quiet || args.files.len() > 1 && args.trace.is_none() {
-                output.answer(&nets::verdict_line(&subject, colour));
-            } else {
-                let view = View { detail, colour, width: output.width() };
-                output.answer(&nets::text(&subject, view));
-            }
+            output.answer(&report(extent, status));
+            return status;
         }
-        if let Some(path) = &args.proof
-            && let Err(error) = std::fs::write(path, report(Extent::Everything))
-        {
-            output.message(&format!("error: `{}` cannot be written: {error}\n", path.display()));
-            return status.or_worse(Status::Internal);
+        let several = args.nets.files.len() > 1;
+        // That nothing was asked is said even to those who want to hear nothing else.
+        let is_vacuous = prepared.net.targets.is_empty();
+        if !args.quiet || is_vacuous {
+            let mut text = findings(input, &prepared.warnings, output.colours_messages());
+            text.push_str(&notes(input.source.name(), &prepared.notes, several));
+            output.message(&text);
+        }
+        let colour = output.colours_answers();
+        if args.quiet || several && args.trace.is_none() {
+            output.answer(&nets::verdict_line(&subject, colour));
+        } else {
+            let view = View { detail, colour, width: output.width() };
+            output.answer(&nets::text(&subject, view));
         }
         status
     }
+}
 
-    /// Warnings and notes.
-    fn remarks(&self, input: &Input, prepared: &Prepared, output: &mut Output) {
-        let mut text = findings(input, &prepared.warnings, output.colours_messages());
-        for note in &prepared.notes {
-            if self.args.files.len() > 1 {
-                let _ = writeln!(text, "note: `{}`: {note}", input.source.name());
-            } else {
-                let _ = writeln!(text, "note: {note}");
-            }
+/// Reads the texts of a net, or reports why that is not possible.
+pub(super) fn load(
+    command: &'static str,
+    file: &Path,
+    options: &cover::Options,
+    session: &Session,
+    json: bool,
+    output: &mut Output,
+) -> Result<Input, Status> {
+    session.reading(|| Input::load(file, options)).map_err(|error| {
+        let status = Status::BadInput;
+        if json {
+            output.answer(&Header::unreadable(command, &error, status.code()).line());
+        } else {
+            output.message(&diagnostics::load_error(&error));
         }
+        status
+    })
+}
+
+/// Reports what is wrong with the texts of a net.
+pub(super) fn bad_input(
+    command: &'static str,
+    input: &Input,
+    found: &[Findings],
+    json: bool,
+    output: &mut Output,
+) -> Status {
+    let status = Status::BadInput;
+    if json {
+        let header = Header::bad_input(command, input.source.name(), status.code());
+        output.answer(&header.findings(&input.source, input.property.as_ref(), found).line());
+    } else {
+        let text = findings(input, found, output.colours_messages());
         output.message(&text);
     }
+    status
 }
 
 /// What was found about all texts, as a person sees it.
-fn findings(input: &Input, found: &[Findings], colour: bool) -> String {
+pub(super) fn findings(input: &Input, found: &[Findings], colour: bool) -> String {
     let mut text = String::new();
     for findings in found {
         let property = input.property.as_ref().filter(|_| findings.about_property);

@@ -2,69 +2,43 @@
 
 use std::path::Path;
 
-use crate::budget::Budget;
-use crate::cover::{self, Findings, Input};
+use crate::cover;
 use crate::engines::cutoff::{Answer, Failure, Found, Patience, cutoff};
 use crate::evidence::{NetVerdict, Reason};
-use crate::progress;
+use crate::report::cutoff as report;
 use crate::report::output::Output;
-use crate::report::{cutoff as report, diagnostics};
 
 use super::Status;
-use super::interrupt::{Interrupt, Phase};
+use super::cover::{bad_input, findings, load};
 use super::options::CutoffArgs;
+use super::session::Session;
+
+/// The name of the command in JSON.
+const COMMAND: &str = "cutoff";
 
 /// Answers for the files one after the other.
 pub fn run(args: &CutoffArgs, output: &mut Output, leave_at_once: fn()) -> Status {
-    let interrupt = Interrupt::listen(leave_at_once);
-    let mut worst = Status::Safe;
-    for file in &args.files {
-        if output.is_closed() || interrupt.was_pressed() {
-            break;
-        }
-        worst = worst.or_worse(one_file(args, file, &interrupt, output));
-    }
-    if interrupt.was_pressed() { Status::Interrupted } else { worst }
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    session.each_file(&args.nets.files, false, output, |file, output| one_file(args, file, &session, output))
 }
 
-fn one_file(args: &CutoffArgs, file: &Path, interrupt: &Interrupt, output: &mut Output) -> Status {
-    let options = args.options();
-    let loaded = {
-        let _reading = interrupt.during(Phase::Reading);
-        Input::load(file, &options)
-    };
-    let input = match loaded {
+fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Output) -> Status {
+    let options = args.nets.options();
+    let input = match load(COMMAND, file, &options, session, args.json, output) {
         Ok(input) => input,
-        Err(error) => {
-            output.message(&diagnostics::load_error(&error));
-            return Status::BadInput;
-        }
-    };
-    let show = |found: &[Findings], output: &mut Output| {
-        for findings in found {
-            let property = input.property.as_ref().filter(|_| findings.about_property);
-            let source = property.unwrap_or(&input.source);
-            let text = diagnostics::findings(source, &findings.diagnostics, output.colours_messages());
-            output.message(&text);
-        }
+        Err(status) => return status,
     };
     let prepared = match cover::prepare(&input, &options) {
         Ok(prepared) => prepared,
-        Err(found) => {
-            show(&found, output);
-            return Status::BadInput;
-        }
+        Err(found) => return bad_input(COMMAND, &input, &found, args.json, output),
     };
-    if !args.quiet {
-        show(&prepared.warnings, output);
+    if !args.quiet && !args.json {
+        let text = findings(&input, &prepared.warnings, output.colours_messages());
+        output.message(&text);
     }
     let name = input.source.name();
-    let answer = {
-        let (budget, _watch) = Budget::start(args.limits());
-        let _checking = interrupt.during(Phase::Checking(budget.clone()));
-        let progress = progress::for_terminal(args.quiet, name);
-        cutoff(&prepared.net, Patience::default(), &budget, &*progress)
-    };
+    let (answer, _) = session
+        .within_limits(name, |budget, progress| cutoff(&prepared.net, Patience::default(), budget, progress));
     match answer {
         Ok(answer) => {
             let text = if args.json {

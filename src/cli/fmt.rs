@@ -10,6 +10,7 @@ use crate::syntax;
 
 use super::Status;
 use super::options::FmtArgs;
+use super::outfile::OutFile;
 
 /// Lays out every file that can be read; the others are reported and left as they are.
 pub fn run(args: &FmtArgs, output: &mut Output) -> Status {
@@ -49,8 +50,9 @@ fn one_file(args: &FmtArgs, file: &Path, output: &mut Output) -> Status {
             return Status::BadInput;
         }
     } else if args.write {
-        if changes && let Err(error) = std::fs::write(file, text) {
-            output.message(&format!("error: `{}` cannot be written: {error}\n", source.name()));
+        let write = || OutFile::open(file, [])?.write(|stream| stream.write_all(text.as_bytes()));
+        if changes && let Err(why) = write() {
+            output.message(&format!("error: {why}\n"));
             return Status::BadInput;
         }
     } else {

@@ -1,18 +1,16 @@
-//! All options, and how they become the [`crate::check::Options`] of a run.
+//! The commands with their options, and how these become the options of a run.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
-use crate::budget::{Limits, most_memory};
-use crate::check::{Options, ThreadLimit};
-use crate::cover;
-use crate::engines::nets::NetEngineName;
-use crate::engines::{Bounds, EngineName};
-use crate::net::tts::{InitialState, TargetState};
-use crate::report::Detail;
-use crate::syntax::ast;
+use super::shared::{Dialect, LimitArgs, NetArgs, ProgramArgs, Trace, engine};
+use crate::engines::Bounds;
+use crate::model::Task;
+use crate::net::Net;
+use crate::pipeline::Setup;
+use crate::pipeline::table::{AUTO, Choice};
+use crate::{check, cover};
 
 /// The tool.
 #[derive(Debug, Parser)]
@@ -34,6 +32,8 @@ pub enum Command {
     Cover(CoverArgs),
     /// Find out how many threads are enough to see everything that any number can do
     Cutoff(CutoffArgs),
+    /// List the engines, or say which of them take a program or a net
+    Engines(EnginesArgs),
     /// Lay out programs
     Fmt(FmtArgs),
 }
@@ -46,6 +46,7 @@ Examples:
   cusp replay lock.bp lock.cert         does this file prove what it claims?
   cusp cover mesi.spec                  can a target of this net be covered?
   cusp cutoff lock.tts                  how many threads show all that can happen?
+  cusp engines lock.bp                  which engines take this program?
   cusp fmt --write *.bp                 lay out programs in place
 
 Exit codes:
@@ -94,14 +95,13 @@ Ctrl-C ends a run with the best partial answer; pressed again, it ends the run a
 #[derive(Debug, ClapArgs)]
 #[command(after_help = COVER_HELP)]
 pub struct CoverArgs {
-    /// Nets (.spec), communicating machines (.cm) and thread transition systems (.tts) to check; `-` is
-    /// standard input
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    /// The nets, and what is asked of them.
+    #[command(flatten)]
+    pub nets: NetArgs,
 
     /// Decision procedure
-    #[arg(long, value_enum, default_value_t = NetEngine::Auto)]
-    pub engine: NetEngine,
+    #[arg(long, value_name = "ENGINE", default_value = AUTO, value_parser = engine::<Net>())]
+    pub engine: Choice<Net>,
 
     /// How backward search keeps its sets; chooses `--engine backward` [default: antichain]
     #[arg(long, value_enum)]
@@ -111,22 +111,9 @@ pub struct CoverArgs {
     #[arg(long)]
     pub no_reduce: bool,
 
-    /// Where a thread transition system starts [default: `0/0`, any number of threads in local state 0]
-    #[arg(long, value_name = "S|L,..[/L,..]")]
-    pub initial: Option<InitialState>,
-
-    /// What must not be covered in a thread transition system, instead of what the .prop file beside
-    /// it says; may be given several times
-    #[arg(long, value_name = "S|L,..")]
-    pub target: Vec<TargetState>,
-
-    /// Give up after this time; fractions are fine, and every file has its own time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<Duration>,
-
-    /// Give up above this much memory; `512`, `512M` and `0.5G` are the same
-    #[arg(long, value_name = "MB", value_parser = megabytes)]
-    pub memory: Option<u64>,
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// Write one JSON object for each file, each on a line of its own
     #[arg(long)]
@@ -149,37 +136,26 @@ impl CoverArgs {
     /// What is asked of every file.
     #[must_use]
     pub fn options(&self) -> cover::Options {
+        let engine = match self.sets {
+            None => Some(self.engine),
+            Some(Sets::Antichain) => Choice::named("backward"),
+            Some(Sets::Cst) => Choice::named("backward-cst"),
+        };
+        let engine = engine.unwrap_or_default();
         cover::Options {
-            initial: self.initial.clone(),
-            targets: self.target.clone(),
-            engine: match (self.sets, self.engine) {
-                (Some(Sets::Cst), _) => NetEngineName::SharingTrees,
-                (Some(Sets::Antichain), _) | (None, NetEngine::Backward) => NetEngineName::Backward,
-                (None, NetEngine::Auto) => NetEngineName::Auto,
-                (None, NetEngine::Directed) => NetEngineName::Directed,
-                (None, NetEngine::Reference) => NetEngineName::Reference,
-                (None, NetEngine::Explicit) => NetEngineName::Explicit,
-                (None, NetEngine::KarpMiller) => NetEngineName::KarpMiller,
-                (None, NetEngine::Mcov) => NetEngineName::Mcov,
-            },
-            no_reduce: self.no_reduce,
+            setup: Setup { engine, reduces: !self.no_reduce, ..Setup::default() },
+            ..self.nets.options()
         }
     }
 
     /// What makes no sense together, if something does not.
     #[must_use]
     pub fn contradiction(&self) -> Option<&'static str> {
-        if self.proof.is_some() && self.files.len() > 1 {
+        if self.proof.is_some() && self.nets.files.len() > 1 {
             return Some("`--proof` is for one file");
         }
-        let is_backward = matches!(self.engine, NetEngine::Auto | NetEngine::Backward);
+        let is_backward = [AUTO, "backward"].contains(&self.engine.name());
         (self.sets.is_some() && !is_backward).then_some("`--sets` is for the `backward` engine")
-    }
-
-    /// What every file may cost.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        Limits { time: self.timeout, memory: self.memory }
     }
 }
 
@@ -194,26 +170,13 @@ Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error
 #[derive(Debug, ClapArgs)]
 #[command(after_help = CUTOFF_HELP)]
 pub struct CutoffArgs {
-    /// Thread transition systems (.tts), nets (.spec) and communicating machines (.cm); `-` is standard
-    /// input
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    /// The nets, and what is asked of them.
+    #[command(flatten)]
+    pub nets: NetArgs,
 
-    /// Where a thread transition system starts [default: `0/0`, any number of threads in local state 0]
-    #[arg(long, value_name = "S|L,..[/L,..]")]
-    pub initial: Option<InitialState>,
-
-    /// What is looked for on the way, instead of what the .prop file says; may be given several times
-    #[arg(long, value_name = "S|L,..")]
-    pub target: Vec<TargetState>,
-
-    /// Give up after this time; fractions are fine, and every file has its own time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<Duration>,
-
-    /// Give up above this much memory; `512`, `512M` and `0.5G` are the same
-    #[arg(long, value_name = "MB", value_parser = megabytes)]
-    pub memory: Option<u64>,
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// Write one JSON object for each file, each on a line of its own
     #[arg(long, conflicts_with = "csv")]
@@ -228,25 +191,6 @@ pub struct CutoffArgs {
     pub quiet: bool,
 }
 
-impl CutoffArgs {
-    /// What is asked of every file.
-    #[must_use]
-    pub fn options(&self) -> cover::Options {
-        cover::Options {
-            initial: self.initial.clone(),
-            targets: self.target.clone(),
-            engine: NetEngineName::Mcov,
-            no_reduce: true,
-        }
-    }
-
-    /// What every file may cost.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        Limits { time: self.timeout, memory: self.memory }
-    }
-}
-
 /// Representations of upward-closed sets by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Sets {
@@ -254,25 +198,6 @@ pub enum Sets {
     Antichain,
     /// Covering sharing trees: minimal elements that share beginnings and ends, all at once
     Cst,
-}
-
-/// Engines for nets by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum NetEngine {
-    /// Whatever fits the net
-    Auto,
-    /// Backward search, without what linear relaxations exclude
-    Backward,
-    /// Forward search guided by the state equation; finds runs, proves nothing
-    Directed,
-    /// Plain backward search: slow and obviously right
-    Reference,
-    /// Forward search for more and more tokens
-    Explicit,
-    /// Forward coverability set, any number of tokens at once
-    KarpMiller,
-    /// Minimal uncoverability proofs, with a forward search beside it
-    Mcov,
 }
 
 /// Options of `cusp check`.
@@ -285,24 +210,12 @@ pub struct CheckArgs {
     pub files: Vec<PathBuf>,
 
     /// Decision procedure
-    #[arg(long, value_enum, default_value_t = Engine::Auto)]
-    pub engine: Engine,
+    #[arg(long, value_name = "ENGINE", default_value = AUTO, value_parser = engine::<Task>())]
+    pub engine: Choice<Task>,
 
-    /// Check that this label is not reached, instead of the assertions
-    #[arg(long, value_name = "L")]
-    pub label: Option<String>,
-
-    /// The most threads that live at once: a number, or `unbounded`
-    #[arg(long, value_name = "N|unbounded", default_value = "unbounded", value_parser = thread_limit)]
-    pub threads: ThreadLimit,
-
-    /// Run `main` in as many threads as there may be
-    #[arg(long)]
-    pub replicate: bool,
-
-    /// How to read the programs
-    #[arg(long, value_enum, default_value_t = Dialect::Boom)]
-    pub dialect: Dialect,
+    /// What is asked.
+    #[command(flatten)]
+    pub program: ProgramArgs,
 
     /// Let the engine see sequential programs as they are, and not reduced to what matters
     #[arg(long)]
@@ -316,14 +229,9 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N")]
     pub recursion: Option<u32>,
 
-    /// Give up after this time; fractions are fine, and every file has its own time
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<Duration>,
-
-    /// Give up above this much memory; `512`, `512M` and `0.5G` are the same [default: three quarters of
-    /// what the machine has]
-    #[arg(long, value_name = "MB", value_parser = megabytes)]
-    pub memory: Option<u64>,
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// Give every assertion a verdict of its own; each is asked with the others assumed
     #[arg(long, conflicts_with_all = ["label", "certificate"])]
@@ -369,29 +277,13 @@ pub struct ReplayArgs {
     #[arg(value_name = "FILE")]
     pub evidence: PathBuf,
 
-    /// The label that must not be reached, instead of the assertions
-    #[arg(long, value_name = "L")]
-    pub label: Option<String>,
+    /// What is asked.
+    #[command(flatten)]
+    pub question: ProgramArgs,
 
-    /// The most threads that live at once: a number, or `unbounded`
-    #[arg(long, value_name = "N|unbounded", default_value = "unbounded", value_parser = thread_limit)]
-    pub threads: ThreadLimit,
-
-    /// Run `main` in as many threads as there may be
-    #[arg(long)]
-    pub replicate: bool,
-
-    /// How to read the program
-    #[arg(long, value_enum, default_value_t = Dialect::Boom)]
-    pub dialect: Dialect,
-
-    /// Give up after this time; fractions are fine
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<Duration>,
-
-    /// Give up above this much memory; `512`, `512M` and `0.5G` are the same
-    #[arg(long, value_name = "MB", value_parser = megabytes)]
-    pub memory: Option<u64>,
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// Print the verdict only: no trace, no warnings
     #[arg(long, short)]
@@ -402,24 +294,27 @@ pub struct ReplayArgs {
     pub trace: Trace,
 }
 
-impl ReplayArgs {
-    /// What is asked of the program.
-    #[must_use]
-    pub fn options(&self) -> Options {
-        Options {
-            dialect: self.dialect.into(),
-            label: self.label.clone(),
-            threads: self.threads,
-            replicate: self.replicate,
-            ..Options::default()
-        }
-    }
+const ENGINES_HELP: &str = "\
+Examples:
+  cusp engines                          the table of all engines
+  cusp engines lock.bp mesi.spec        which engines take these files, and why others do not
+  cusp engines --json                   the table for machines";
 
-    /// What the check may cost.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        Limits { time: self.timeout, memory: self.memory }
-    }
+/// Options of `cusp engines`.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = ENGINES_HELP)]
+pub struct EnginesArgs {
+    /// Programs (.bp) and nets (.spec, .tts, .cm) that the engines are asked about
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// How programs are read and what is asked of them.
+    #[command(flatten)]
+    pub program: ProgramArgs,
+
+    /// Write JSON: one object for each engine
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Options of `cusp fmt`.
@@ -442,132 +337,14 @@ pub struct FmtArgs {
     pub dialect: Dialect,
 }
 
-/// Engines by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Engine {
-    /// Whatever fits the program
-    Auto,
-    /// Explicit states: slow and obviously right
-    Explicit,
-    /// Path edges and summary edges as formulas, saturated
-    Summaries,
-    /// Universal summaries, callees first
-    Universal,
-    /// Universal summaries where a run needs them
-    Lazy,
-    /// Path edges and summaries as decision diagrams, for sequential programs
-    Bdd,
-    /// Unrolling on demand: finds bugs in deep recursion; for programs without threads
-    Bmc,
-    /// K-induction: for programs without recursion and without threads
-    Kinduction,
-}
-
-/// Dialects by name.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub enum Dialect {
-    /// `=` and `!=` bind tighter than `&`
-    Boom,
-    /// `=`, `!=` and `=>` bind loosest (SATABS, Boppo)
-    Boppo,
-    /// Like boom; `?` is a choice, threads are procedures named `thread*`
-    Getafix,
-}
-
-/// How much of a trace is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Trace {
-    /// Every step
-    Full,
-    /// Without steps that only move control
-    Short,
-    /// The violated statement only
-    None,
-}
-
 impl CheckArgs {
     /// What is asked of every file.
     #[must_use]
-    pub fn options(&self) -> Options {
-        Options {
-            dialect: self.dialect.into(),
-            label: self.label.clone(),
-            threads: self.threads,
-            replicate: self.replicate,
-            engine: match self.engine {
-                Engine::Auto => EngineName::Auto,
-                Engine::Explicit => EngineName::Explicit,
-                Engine::Summaries => EngineName::Summaries,
-                Engine::Universal => EngineName::Universal,
-                Engine::Lazy => EngineName::Lazy,
-                Engine::Bdd => EngineName::Bdd,
-                Engine::Bmc => EngineName::Bmc,
-                Engine::Kinduction => EngineName::KInduction,
-            },
-            no_reduce: self.no_reduce,
-            bounds: Bounds { depth: self.depth, recursion: self.recursion },
-        }
+    pub fn options(&self) -> check::Options {
+        let bounds = Bounds { depth: self.depth, recursion: self.recursion };
+        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds };
+        check::Options { setup, ..self.program.options() }
     }
-
-    /// What every file may cost.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        Limits { time: self.timeout, memory: self.memory.or_else(most_memory) }
-    }
-}
-
-impl From<Dialect> for ast::Dialect {
-    fn from(dialect: Dialect) -> Self {
-        match dialect {
-            Dialect::Boom => Self::Boom,
-            Dialect::Boppo => Self::Boppo,
-            Dialect::Getafix => Self::Getafix,
-        }
-    }
-}
-
-impl From<Trace> for Detail {
-    fn from(trace: Trace) -> Self {
-        match trace {
-            Trace::Full => Self::Full,
-            Trace::Short => Self::Short,
-            Trace::None => Self::None,
-        }
-    }
-}
-
-fn thread_limit(text: &str) -> Result<ThreadLimit, String> {
-    if text == "unbounded" {
-        return Ok(ThreadLimit::Unbounded);
-    }
-    match text.parse() {
-        Ok(n) if n >= 1 => Ok(ThreadLimit::AtMost(n)),
-        _ => Err("a number from 1 on, or `unbounded`".to_owned()),
-    }
-}
-
-fn seconds(text: &str) -> Result<Duration, String> {
-    let time = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    time.filter(|time| !time.is_zero()).ok_or_else(|| "a positive number of seconds".to_owned())
-}
-
-/// Bytes.
-fn megabytes(text: &str) -> Result<u64, String> {
-    let wrong = || "a positive number of megabytes, such as `512`, `512M` or `2G`".to_owned();
-    let number = text.trim_end_matches(['b', 'B']);
-    let (number, unit) = match number.strip_suffix(['g', 'G']) {
-        Some(number) => (number, 1_u64 << 30),
-        None => (number.strip_suffix(['m', 'M']).unwrap_or(number), 1 << 20),
-    };
-    let amount: f64 = number.trim().parse().map_err(|_| wrong())?;
-    #[expect(clippy::cast_precision_loss, reason = "units are powers of two")]
-    let bytes = amount * unit as f64;
-    // Neither zero nor more than there is on any machine.
-    if (1.0..=2_f64.powi(60)).contains(&bytes) {
-        #[expect(clippy::cast_sign_loss, reason = "the range was just checked")]
-        return Ok(bytes as u64);
-    }
-    Err(wrong())
 }
 
 #[cfg(test)]
@@ -578,34 +355,5 @@ mod tests {
     fn the_options_are_consistent() {
         use clap::CommandFactory;
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn thread_limits_are_positive_or_unbounded() {
-        assert_eq!(thread_limit("3"), Ok(ThreadLimit::AtMost(3)));
-        assert_eq!(thread_limit("unbounded"), Ok(ThreadLimit::Unbounded));
-        for wrong in ["0", "-1", "x", "", "4294967296"] {
-            assert!(thread_limit(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_may_have_fractions() {
-        assert_eq!(seconds("1.5"), Ok(Duration::from_millis(1500)));
-        for wrong in ["0", "-1", "x", "", "inf", "nan", "1e300"] {
-            assert!(seconds(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn memory_has_units() {
-        assert_eq!(megabytes("512"), Ok(512 << 20));
-        assert_eq!(megabytes("512M"), Ok(512 << 20));
-        assert_eq!(megabytes("512mb"), Ok(512 << 20));
-        assert_eq!(megabytes("0.5G"), Ok(512 << 20));
-        assert_eq!(megabytes("2GB"), Ok(2 << 30));
-        for wrong in ["0", "-1", "x", "", "G", "1T", "inf", "nan", "1e300"] {
-            assert!(megabytes(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -2,34 +2,29 @@
 
 use std::fmt::Write;
 
-use crate::budget::Budget;
 use crate::certify::certify;
 use crate::check::prepare;
-use crate::evidence::{Certificate, Reason, Trace, Verdict, text};
+use crate::evidence::{Certificate, Trace, Verdict, text};
 use crate::model::Task;
 use crate::report::output::Output;
 use crate::report::{self, Detail, Subject, View, diagnostics};
 use crate::source::Source;
 
 use super::Status;
-use super::interrupt::{Interrupt, Phase};
 use super::options::ReplayArgs;
+use super::session::Session;
 
 /// Checks evidence from a file against a program.
 pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Status {
-    let interrupt = Interrupt::listen(leave_at_once);
-    let loaded = {
-        let _reading = interrupt.during(Phase::Reading);
-        Source::load(&args.program)
-    };
-    let source = match loaded {
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    let source = match session.reading(|| Source::load(&args.program)) {
         Ok(source) => source,
         Err(error) => {
             output.message(&diagnostics::load_error(&error));
             return Status::BadInput;
         }
     };
-    let prepared = match prepare(&source, &args.options()) {
+    let prepared = match prepare(&source, &args.question.options()) {
         Ok(prepared) => prepared,
         Err(findings) => {
             let colour = output.colours_messages();
@@ -46,11 +41,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
         output.message(&remarks);
     }
     let file = args.evidence.display();
-    let read = {
-        let _reading = interrupt.during(Phase::Reading);
-        std::fs::read(&args.evidence)
-    };
-    let evidence = match read.map(|bytes| text::read(&bytes)) {
+    let evidence = match session.reading(|| std::fs::read(&args.evidence)).map(|bytes| text::read(&bytes)) {
         Ok(Ok(evidence)) => evidence,
         Ok(Err(error)) => {
             output.message(&format!("error: `{file}`, {error}\n"));
@@ -64,11 +55,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
     let task = &prepared.task;
     let verdict = Verdict::from(evidence);
     let checked = what_was_checked(task, &verdict);
-    let certified = {
-        let (budget, _watch) = Budget::start(args.limits());
-        let _checking = interrupt.during(Phase::Checking(budget.clone()));
-        certify(task, verdict, &budget)
-    };
+    let (certified, _) = session.within_limits(source.name(), |budget, _| certify(task, verdict, budget));
     let certified = match certified {
         Ok(certified) => certified,
         Err(rejection) => {
@@ -77,12 +64,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             return Status::BadInput;
         }
     };
-    let status = match certified.verdict() {
-        Verdict::Safe(_) => Status::Safe,
-        Verdict::Unsafe(_) => Status::Unsafe,
-        Verdict::Unknown(unknown) if unknown.reason == Reason::Interrupted => Status::Interrupted,
-        Verdict::Unknown(_) => Status::Unknown,
-    };
+    let status = Status::of(certified.verdict());
     let subject = Subject { source: &source, task, certified: &certified, engine: "no" };
     let colour = output.colours_answers();
     if args.quiet {

@@ -27,10 +27,11 @@ use super::summarising::reconstruct::{Reconstructed, possible_violation};
 use super::summarising::saturate::{Entries, Saturation};
 use super::summarising::tables::Key;
 use super::universal::{Completeness, failing_entry, summarise};
-use super::{Engine, without_search};
+use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
-use crate::evidence::{Place, Reason, Trace, Verdict};
+use crate::evidence::{Certificate, Place, Reason, Trace, Verdict};
 use crate::model::calls::callees;
+use crate::model::reduce::Keep;
 use crate::model::{ProcId, Procedure, Task};
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
@@ -45,10 +46,15 @@ impl Engine for Lazy {
         "lazy"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if let Some(verdict) = without_search(task, self.name()) {
-            return verdict;
-        }
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, self.name())
+    }
+
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);
         let saturation = Saturation::new(&blocks, budget, Entries::Arbitrary, true);
@@ -79,7 +85,7 @@ impl Refinement<'_> {
         loop {
             let Some(entry) = failing_entry(&mut self.saturation, start)? else {
                 let relations = self.certificate();
-                return Ok(export::certificate(&self.saturation.tables, relations));
+                return Ok(Verdict::Safe(Certificate::Relations(relations)));
             };
             let program = &self.task.program;
             let stars: Vec<Option<bool>> =

@@ -1,4 +1,5 @@
-//! Decision procedures, one per file, named as in the literature.
+//! Decision procedures, one per file, named as in the literature. The one table of them is
+//! [`crate::pipeline::table`].
 
 pub mod bdd;
 pub mod bmc;
@@ -12,61 +13,49 @@ pub mod summarising;
 pub mod universal;
 
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Reason, Verdict};
+use crate::evidence::{Question, Reason, VerdictOn};
 use crate::model::Task;
-use crate::model::control::Reach;
-use crate::model::reduce::Keep;
+use crate::model::calls::CallGraph;
 use crate::progress::Progress;
 
-/// A decision procedure for reachability.
+/// A decision procedure for one kind of question: for programs ([`Task`]) or for nets ([`crate::net::Net`]).
 ///
-/// Contract: `Safe` and `Unsafe` come with evidence that [`crate::certify`] accepts; an engine that
-/// cannot produce evidence answers `Unknown`. Engines do not print, read no clock, and give up
-/// within 100 ms when the budget says so. They are deterministic.
-pub trait Engine {
+/// Contract: `Safe` and `Unsafe` come with evidence that [`crate::certify`] accepts once it is lifted and completed
+/// (see [`crate::pipeline`]); an engine that cannot produce evidence answers `Unknown`. Engines do not print, read no
+/// clock, and give up within 100 ms when the budget says so. They are deterministic.
+///
+/// For nets: zero tests may be ignored for `Safe` and must be obeyed for `Unsafe`. An engine whose run does not survive
+/// them answers [`Reason::ZeroTests`].
+pub trait Engine<Q: Question = Task>: Send + Sync {
     /// The name used on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// What a reduction of sequential tasks must keep so that this engine's evidence can be lifted; `None`
-    /// if the engine takes tasks as they are.
-    fn reduction(&self) -> Option<Keep> {
-        Some(Keep::Verdict)
+    /// Whether the engine is made for this question.
+    ///
+    /// # Errors
+    /// Why it is not.
+    fn accepts(&self, _question: &Q) -> Result<(), Reason> {
+        Ok(())
     }
 
-    /// Decides the task within the budget.
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict;
-}
+    /// What a reduction must keep so that evidence about the reduced question can be lifted; `None` if the engine
+    /// takes questions as they are.
+    fn reduction(&self) -> Option<Q::Keep>;
 
-/// What an engine for sequential programs answers without a search, if it can: it does not take threads, and
-/// where control cannot come to a violation, there is none.
-fn without_search(task: &Task, engine: &'static str) -> Option<Verdict> {
-    if task.program.starts_threads {
-        return Some(Reason::SequentialOnly { engine }.into());
+    /// Decides a question that the engine accepts, within the budget. Callers use [`Engine::run`].
+    fn search(&self, question: &Q, budget: &Budget, progress: &dyn Progress) -> VerdictOn<Q>;
+
+    /// Decides the question within the budget. All engines agree on what comes before a search: a question in which
+    /// nothing can go wrong is answered at once, and one that the engine does not accept is unknown.
+    fn run(&self, question: &Q, budget: &Budget, progress: &dyn Progress) -> VerdictOn<Q> {
+        if let Some(verdict) = question.without_search() {
+            return verdict;
+        }
+        match self.accepts(question) {
+            Ok(()) => self.search(question, budget, progress),
+            Err(reason) => reason.into(),
+        }
     }
-    let is_in_reach = Reach::of(task).violation_is_in_reach();
-    (!is_in_reach).then_some(Verdict::Safe(Certificate::NoViolationInReach))
-}
-
-/// The engines by name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineName {
-    /// Whatever fits the program.
-    #[default]
-    Auto,
-    /// Explicit-state reference.
-    Explicit,
-    /// Path edges and summary edges as formulas.
-    Summaries,
-    /// Universal summaries, callees first.
-    Universal,
-    /// Universal summaries on demand.
-    Lazy,
-    /// Path edges and summaries as decision diagrams.
-    Bdd,
-    /// Demand-driven unrolling.
-    Bmc,
-    /// K-induction.
-    KInduction,
 }
 
 /// Bounds that the user sets, for the engines that go by them.
@@ -78,36 +67,16 @@ pub struct Bounds {
     pub recursion: Option<u32>,
 }
 
-impl EngineName {
-    /// All engines that decide on their own.
-    pub const ALL: [Self; 7] = [
-        Self::Explicit,
-        Self::Bdd,
-        Self::Bmc,
-        Self::KInduction,
-        Self::Summaries,
-        Self::Universal,
-        Self::Lazy,
-    ];
+/// For engines that take sequential programs only.
+fn accepts_sequential(task: &Task, engine: &'static str) -> Result<(), Reason> {
+    if task.program.starts_threads { Err(Reason::SequentialOnly { engine }) } else { Ok(()) }
+}
 
-    /// The engine itself, without bounds.
-    #[must_use]
-    pub fn engine(self) -> Box<dyn Engine + Send> {
-        self.engine_within(Bounds::default())
-    }
-
-    /// The engine itself.
-    #[must_use]
-    pub fn engine_within(self, bounds: Bounds) -> Box<dyn Engine + Send> {
-        let Bounds { depth, recursion } = bounds;
-        match self {
-            Self::Auto | Self::Explicit => Box::new(explicit::Explicit::default()),
-            Self::Summaries => Box::new(summaries::Summaries::default()),
-            Self::Universal => Box::new(universal::Universal::default()),
-            Self::Lazy => Box::new(lazy::Lazy),
-            Self::Bdd => Box::new(bdd::Bdd::default()),
-            Self::Bmc => Box::new(bmc::Bmc { depth, recursion }),
-            Self::KInduction => Box::new(kinduction::KInduction { depth }),
-        }
+/// For engines that inline all calls.
+fn accepts_without_recursion(task: &Task, engine: &'static str) -> Result<(), Reason> {
+    let calls = CallGraph::of(&task.program);
+    match task.program.procedure_ids().find(|&id| calls.is_recursive(id)) {
+        None => Ok(()),
+        Some(id) => Err(Reason::Recursive { engine, procedure: task.program.procedure(id).name.clone() }),
     }
 }

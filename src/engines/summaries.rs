@@ -19,10 +19,11 @@
 use super::summarising::export;
 use super::summarising::reconstruct::{Reconstructed, reachable_violation};
 use super::summarising::saturate::{Entries, Saturation};
-use super::{Engine, without_search};
+use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
-use crate::evidence::{Reason, Trace, Verdict};
+use crate::evidence::{Certificate, Reason, Trace, Verdict};
 use crate::model::Task;
+use crate::model::reduce::Keep;
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
@@ -45,10 +46,15 @@ impl Engine for Summaries {
         "summaries"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if let Some(verdict) = without_search(task, self.name()) {
-            return verdict;
-        }
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, self.name())
+    }
+
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);
         let mut saturation = Saturation::new(&blocks, budget, Entries::Reachable, self.projects);
@@ -62,7 +68,7 @@ fn decide(task: &Task, saturation: &mut Saturation<'_>, progress: &dyn Progress)
     saturation.enter(task.program.start)?;
     let Some((procedure, source)) = saturation.saturate(progress)? else {
         let relations = export::relations(&saturation.tables, saturation.places());
-        return Ok(export::certificate(&saturation.tables, relations));
+        return Ok(Verdict::Safe(Certificate::Relations(relations)));
     };
     match reachable_violation(&mut saturation.tables, procedure, source)? {
         Reconstructed::Trace(tree) => Ok(Verdict::Unsafe(Trace::Sequential(tree))),

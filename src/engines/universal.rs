@@ -23,9 +23,10 @@ use super::summarising::export;
 use super::summarising::reconstruct::{Reconstructed, possible_violation};
 use super::summarising::sat;
 use super::summarising::saturate::{Entries, Saturation};
-use super::{Engine, without_search};
+use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
-use crate::evidence::{Place, Reason, Trace, Verdict};
+use crate::evidence::{Certificate, Place, Reason, Trace, Verdict};
+use crate::model::reduce::Keep;
 use crate::model::{ProcId, Task};
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
@@ -62,10 +63,15 @@ impl Engine for Universal {
         "universal"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if let Some(verdict) = without_search(task, self.name()) {
-            return verdict;
-        }
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, self.name())
+    }
+
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let scopes = Scopes::of(task);
         let blocks = Blocks::new(task, &scopes);
         let mut saturation = Saturation::new(&blocks, budget, Entries::Arbitrary, self.projects);
@@ -89,7 +95,7 @@ fn decide(
     let start = task.program.start;
     let Some(entry) = failing_entry(saturation, start)? else {
         let relations = export::relations(&saturation.tables, saturation.places());
-        return Ok(export::certificate(&saturation.tables, relations));
+        return Ok(Verdict::Safe(Certificate::Relations(relations)));
     };
     match possible_violation(&mut saturation.tables, start, entry, &|_| None)? {
         Reconstructed::Trace(tree) => Ok(Verdict::Unsafe(Trace::Sequential(tree))),

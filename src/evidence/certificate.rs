@@ -85,6 +85,9 @@ pub struct Relations {
     /// determine. A parameter is determined if it is, complemented or not, one of the
     /// components of the relation.
     pub witnesses: Vec<Witness>,
+    /// Whether the witnesses still have to be found before the relations can be checked. Files hold only relations
+    /// that are complete.
+    pub needs_witnesses: bool,
 }
 
 /// Why the states of one obligation are in a relation: these values of its parameters.

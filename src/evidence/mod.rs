@@ -6,6 +6,7 @@
 pub mod certificate;
 pub mod formula;
 pub mod net;
+mod question;
 pub mod text;
 pub mod trace;
 
@@ -15,25 +16,44 @@ pub use certificate::{
 };
 pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
+pub use question::{Question, VerdictOn};
 pub use trace::Trace;
 
 pub use crate::reason::{Reason, Unknown};
 
-/// Outcome of one engine on one task.
+/// What an engine says about one question.
 ///
 /// There is deliberately no "safe up to a bound": a bound that was reached without a proof is
 /// [`Verdict::Unknown`], and says so.
 #[derive(Clone, Debug)]
-pub enum Verdict {
+pub enum Verdict<Proof = Certificate, Run = Trace> {
     /// Proved; the certificate can be checked without the engine.
-    Safe(Certificate),
-    /// Refuted; the trace can be replayed without the engine.
-    Unsafe(Trace),
+    Safe(Proof),
+    /// Refuted; the run can be replayed without the engine.
+    Unsafe(Run),
     /// Neither.
     Unknown(Unknown),
 }
 
-impl From<Reason> for Verdict {
+impl<Proof, Run> Verdict<Proof, Run> {
+    /// `safe`, `unsafe` or `unknown`.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Safe(_) => "safe",
+            Self::Unsafe(_) => "unsafe",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+
+    /// Whether it is an answer: safe or unsafe.
+    #[must_use]
+    pub fn is_decided(&self) -> bool {
+        !matches!(self, Self::Unknown(_))
+    }
+}
+
+impl<Proof, Run> From<Reason> for Verdict<Proof, Run> {
     fn from(reason: Reason) -> Self {
         Self::Unknown(reason.into())
     }

@@ -3,25 +3,11 @@
 //! All of it is about the net as [`crate::net`] defines it. Firing sequences obey zero tests. Proofs may
 //! ignore them, which only makes them stronger; how far a basis can use them is said there.
 
-use super::{Reason, Unknown};
+use super::Reason;
 use crate::net::{Firing, Marking, Overflow, PlaceId};
 
-/// Outcome of one engine on one net.
-#[derive(Clone, Debug)]
-pub enum NetVerdict {
-    /// No target can be covered; the certificate can be checked without the engine.
-    Safe(NetCertificate),
-    /// A target can be covered; the run can be replayed without the engine.
-    Unsafe(FiringSequence),
-    /// Neither.
-    Unknown(Unknown),
-}
-
-impl From<Reason> for NetVerdict {
-    fn from(reason: Reason) -> Self {
-        Self::Unknown(reason.into())
-    }
-}
+/// What an engine says about one net.
+pub type NetVerdict = super::Verdict<NetCertificate, FiringSequence>;
 
 impl From<Overflow> for Reason {
     fn from(_: Overflow) -> Self {

@@ -12,7 +12,7 @@
 //! | `net` | runs and proofs of nets |
 //!
 //! Not everything can be lifted from every reduction. [`Unliftable`] then says why, and the engine has to
-//! run on a task that keeps more: see [`crate::check`].
+//! run on a task that keeps more: see [`crate::pipeline`].
 
 mod cycles;
 pub mod net;
@@ -26,7 +26,6 @@ use crate::budget::Budget;
 use crate::evidence::{Certificate, Trace, Verdict};
 use crate::model::reduce::{Keep, Restore};
 use crate::model::{Node, ProcId, Procedure};
-use crate::witnesses::{Incomplete, complete_witnesses};
 
 /// Why evidence about the reduced program says nothing about the original one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +60,7 @@ impl Restore<'_> {
                 Err(Unliftable("an interleaving is no run of a sequential program"))
             }
             Verdict::Safe(Certificate::Relations(all)) => {
-                let (mut lifted, needs_witnesses) = relations::lift(self, all)?;
-                // Witnesses speak of the obligations of one program, so they are found anew.
-                if needs_witnesses && let Err(why) = complete_witnesses(self.original, &mut lifted, budget) {
-                    return match why {
-                        Incomplete::Exhausted(reason) => Ok(reason.into()),
-                        Incomplete::Failed(_) => Err(Unliftable("no witnesses were found for the relations")),
-                    };
-                }
-                Ok(Verdict::Safe(Certificate::Relations(lifted)))
+                Ok(Verdict::Safe(Certificate::Relations(relations::lift(self, all)?)))
             }
             Verdict::Safe(certificate) => self.certificate(certificate).map(Verdict::Safe),
         }

@@ -13,10 +13,11 @@ use crate::model::cuts::Cuts;
 use crate::model::reduce::Restore;
 use crate::model::{Action, Node, ProcId, Procedure, Program, Property, Task, Var};
 
-/// Lifts inductive relations, without their witnesses; says whether they need any.
-pub(super) fn lift(restore: &Restore<'_>, all: Relations) -> Result<(Relations, bool), Unliftable> {
+/// Lifts inductive relations. Witnesses speak of the obligations of one program, so they are not lifted but found anew
+/// where they are needed.
+pub(super) fn lift(restore: &Restore<'_>, all: Relations) -> Result<Relations, Unliftable> {
     let mut lifting = Lifting::new(restore, all.formulas);
-    lifting.needs_witnesses = !all.witnesses.is_empty();
+    lifting.needs_witnesses = all.needs_witnesses || !all.witnesses.is_empty();
     let mut relations = Vec::with_capacity(all.relations.len());
     // Relations of one procedure stand together.
     for group in all.relations.chunk_by(|a, b| a.procedure == b.procedure) {
@@ -26,8 +27,8 @@ pub(super) fn lift(restore: &Restore<'_>, all: Relations) -> Result<(Relations, 
         }
     }
     lifting.cut_the_rest(&mut relations)?;
-    let lifted = Relations { formulas: lifting.formulas, relations, witnesses: Vec::new() };
-    Ok((lifted, lifting.needs_witnesses))
+    let needs_witnesses = lifting.needs_witnesses;
+    Ok(Relations { formulas: lifting.formulas, relations, witnesses: Vec::new(), needs_witnesses })
 }
 
 /// What control flow alone says about the reduced program: where control may come, and with which values,
@@ -48,8 +49,8 @@ pub(super) fn of_control(restore: &Restore<'_>) -> Result<Certificate, Unliftabl
         relations.extend(nodes.into_iter().map(|node| lifting.facts(id, Place::Node(node), Literal::TRUE)));
     }
     lifting.cut_the_rest(&mut relations)?;
-    let formulas = lifting.formulas;
-    Ok(Certificate::Relations(Relations { formulas, relations, witnesses: Vec::new() }))
+    let (formulas, witnesses) = (lifting.formulas, Vec::new());
+    Ok(Certificate::Relations(Relations { formulas, relations, witnesses, needs_witnesses: false }))
 }
 
 /// The original nodes where something is said about the nodes of a reduced procedure.

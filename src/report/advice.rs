@@ -22,6 +22,9 @@ pub fn advice(reason: &Reason) -> Option<&'static str> {
         Reason::RecursionBound { .. } => {
             Some("allow deeper recursion with `--recursion N`, or leave the option out")
         }
+        Reason::EngineFailed { .. } => {
+            Some("try another engine with `--engine`, and please report this as a bug")
+        }
         Reason::Interrupted
         | Reason::TooManyVariables { .. }
         | Reason::UnboundedRecursion { .. }

@@ -8,6 +8,7 @@ use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::{Property, Task};
 use crate::source::{Source, Span};
 
+use super::advice::advice;
 use super::calls::{self, Told};
 use super::palette::{Palette, paint};
 use super::threads::{self, most_threads};
@@ -95,21 +96,19 @@ fn explanation(task: &Task, unknown: &Unknown, out: &mut String) {
     if let Some(seen) = &unknown.seen {
         let _ = writeln!(out, "  seen (not certified): {seen}");
     }
-    for advice in advice(task, &unknown.reason) {
+    let more = bound_threads(task, &unknown.reason).iter().copied();
+    for advice in advice(&unknown.reason).into_iter().chain(more) {
         let _ = writeln!(out, "  help: {advice}");
     }
 }
 
-/// What the user can do about it.
-#[must_use]
-pub fn advice(task: &Task, reason: &Reason) -> Vec<&'static str> {
-    let mut advice: Vec<&str> = super::advice::advice(reason).into_iter().collect();
-    // A run that would never end by itself needs more than time.
+/// What the user can do beside the usual advice: a run that would never end by itself needs more than time.
+pub(super) fn bound_threads(task: &Task, reason: &Reason) -> &'static [&'static str] {
     let endless = task.program.starts_threads && task.threads.is_none();
     if endless && matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::Interrupted) {
-        advice.push("bound the number of threads that live at once with `--threads N`");
+        return &["bound the number of threads that live at once with `--threads N`"];
     }
-    advice
+    &[]
 }
 
 /// The violated statement and the trace.

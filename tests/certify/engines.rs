@@ -2,9 +2,11 @@
 
 use cusp::budget::Budget;
 use cusp::certify::certify;
-use cusp::engines::{Bounds, EngineName};
+use cusp::engines::Bounds;
 use cusp::evidence::{BlockCopy, Certificate, KInductive, Relations, Trace, Unrolling, Verdict};
 use cusp::model::Task;
+use cusp::pipeline::Route;
+use cusp::pipeline::table::HasEngines;
 use cusp::progress::Quiet;
 
 use super::accepted;
@@ -26,17 +28,18 @@ struct Count {
 
 #[test]
 fn changed_evidence_of_every_engine_is_judged_rightly() {
-    for engine in EngineName::ALL {
-        let name = engine.engine().name();
+    for row in Task::ENGINES {
+        let name = row.name;
         let mut count = Count::default();
         for seed in 0..120 {
             let task = sequential(seed);
             // Recursion may have to be unrolled very far.
             let bounds = Bounds { depth: Some(12), recursion: Some(3) };
-            let verdict = engine.engine_within(bounds).run(&task, &Budget::unlimited(), &Quiet);
+            let verdict = row.engine(bounds).run(&task, &Budget::unlimited(), &Quiet);
             if matches!(verdict, Verdict::Unknown(_)) {
                 continue;
             }
+            let verdict = task.complete(verdict, &Budget::unlimited()).expect("witnesses");
             let kept = certify(&task, verdict.clone(), &Budget::unlimited());
             assert!(kept.is_ok(), "seed {seed}, {name}: {kept:?}");
             let mut rng = Rng::new(seed + 4_000_000);

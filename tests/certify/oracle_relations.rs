@@ -379,5 +379,5 @@ pub fn certificate(task: &Task, sets: &Sets, style: &mut dyn FnMut() -> Style) -
             }
         }
     }
-    Relations { formulas: builder.formulas, relations, witnesses: Vec::new() }
+    Relations { formulas: builder.formulas, relations, witnesses: Vec::new(), needs_witnesses: false }
 }

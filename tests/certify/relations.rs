@@ -8,8 +8,8 @@ use cusp::engines::explicit::Explicit;
 use cusp::evidence::{Certificate, Gate, Literal, PathEdge, Place, Relation, Relations, Verdict, Witness};
 use cusp::model::cube::Cube;
 use cusp::model::{Node, ProcId, Procedure, Task};
+use cusp::pipeline::witnesses::complete_witnesses;
 use cusp::progress::Quiet;
-use cusp::witnesses::complete_witnesses;
 
 use super::generate::{Rng, assertions, sequential};
 use super::oracle_relations::{Sets, Style, certificate, closure, is_proof, random_cuts};

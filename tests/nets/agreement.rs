@@ -5,19 +5,20 @@ use cusp::budget::Budget;
 use cusp::certify::certify_net;
 use cusp::engines::nets::explicit::{Explicit, Found, Limits, search};
 use cusp::engines::nets::reference::Reference;
-use cusp::engines::nets::{NetEngine, NetEngineName};
+use cusp::engines::{Bounds, Engine};
 use cusp::evidence::net::{LinearInvariant, OmegaMarking, Tokens, UncoverabilityBasis};
 use cusp::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use cusp::net::fire::fire;
 use cusp::net::tts::System;
 use cusp::net::{Builder, Marking, Net, PlaceId, Range, Transition};
+use cusp::pipeline::table::{HasEngines, Row};
 use cusp::progress::Quiet;
 
 use crate::support::nets::{Shape, random_marking, random_net};
 use crate::support::rng::Rng;
 use crate::support::seeds;
 
-fn answer(engine: &dyn NetEngine, net: &Net) -> NetVerdict {
+fn answer(engine: &dyn Engine<Net>, net: &Net) -> NetVerdict {
     engine.run(net, &Budget::unlimited(), &Quiet)
 }
 
@@ -239,18 +240,19 @@ fn petri(places: usize, transitions: &[(Marking, Marking)], initial: &Marking, t
 
 /// The verdicts of all engines, which must be the same and certified.
 fn word(net: &Net) -> &'static str {
-    let mut words = NetEngineName::ALL.map(|name| {
-        let verdict = answer(&*name.engine(), net);
+    let word = |row: &Row<Net>| {
+        let verdict = answer(&*row.engine(Bounds::default()), net);
         let word = match verdict {
             NetVerdict::Safe(_) => "safe",
             NetVerdict::Unsafe(_) => "unsafe",
             NetVerdict::Unknown(_) => "unknown",
         };
-        assert!(is_accepted(net, verdict), "{name:?}");
+        assert!(is_accepted(net, verdict), "{row:?}");
         word
-    });
+    };
+    let mut words: Vec<&str> = Net::ENGINES.iter().map(word).collect();
     words.sort_unstable();
-    let known: Vec<&str> = words.into_iter().filter(|word| *word != "unknown").collect();
+    let known: Vec<&str> = words.iter().copied().filter(|word| *word != "unknown").collect();
     assert!(known.iter().all(|word| *word == known[0]), "{words:?}");
     known.first().copied().unwrap_or("unknown")
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::support::portfolio::Auto;
 use cusp::budget::{self, Budget};
 use cusp::certify::certify_net;
-use cusp::engines::nets::auto::Auto;
 use cusp::engines::nets::backward::Backward;
 use cusp::engines::nets::backward::sharing::SharingTrees;
 use cusp::engines::nets::directed::Directed;
@@ -12,9 +12,10 @@ use cusp::engines::nets::explicit::{Found, Limits, search};
 use cusp::engines::nets::linear::Relaxation;
 use cusp::engines::nets::linear::simplex::Equation;
 use cusp::engines::nets::reference::Reference;
-use cusp::engines::nets::{NetEngine, NetEngineName};
+use cusp::engines::{Bounds, Engine};
 use cusp::evidence::{NetCertificate, NetVerdict, Reason};
 use cusp::net::{Builder, Claim, Marking, Net, PlaceId, Range, Transition};
+use cusp::pipeline::table::HasEngines;
 use cusp::progress::{Counting, Quiet};
 use cusp::source::Span;
 
@@ -22,11 +23,11 @@ use crate::support::nets::{Shape, random_net};
 use crate::support::rng::Rng;
 use crate::support::seeds;
 
-fn answer(engine: &dyn NetEngine, net: &Net, context: &str) -> NetVerdict {
+fn answer(engine: &dyn Engine<Net>, net: &Net, context: &str) -> NetVerdict {
     answer_within(engine, net, &Budget::unlimited(), context)
 }
 
-fn answer_within(engine: &dyn NetEngine, net: &Net, budget: &Budget, context: &str) -> NetVerdict {
+fn answer_within(engine: &dyn Engine<Net>, net: &Net, budget: &Budget, context: &str) -> NetVerdict {
     let verdict = engine.run(net, budget, &Quiet);
     if let Err(rejection) = certify_net(net, verdict.clone(), &Budget::unlimited()) {
         panic!("{} is rejected: {rejection:?} {context}", engine.name());
@@ -161,10 +162,10 @@ fn take_give(take: &[(PlaceId, u64)], give: &[(PlaceId, u64)]) -> Transition {
 
 /// All engines on one net; those that answer give this answer.
 fn all_say(net: &Net, expected: &str) {
-    for name in NetEngineName::ALL {
-        let engine = name.engine();
+    for row in Net::ENGINES {
+        let engine = row.engine(Bounds::default());
         let found = word(&answer(engine.as_ref(), net, engine.name()));
-        let silent = matches!(name, NetEngineName::Directed | NetEngineName::Explicit) && found == "unknown";
+        let silent = ["directed", "explicit"].contains(&row.name) && found == "unknown";
         assert!(found == expected || silent, "{}: {found}, not {expected}", engine.name());
     }
 }
@@ -212,7 +213,7 @@ fn a_weight_of_64_bits_is_no_reason_to_panic() {
     builder.initial(p, Range::at_least(0));
     builder.cover(marking(&[(q, 1), (p, 5)]));
     let net = builder.finish();
-    for engine in [&Backward::default() as &dyn NetEngine, &SharingTrees, &Directed, &Auto] {
+    for engine in [&Backward::default() as &dyn Engine<Net>, &SharingTrees, &Directed, &Auto] {
         assert_ne!(word(&answer(engine, &net, "")), "safe", "{}", engine.name());
     }
 }
@@ -278,7 +279,7 @@ fn engines_stop_when_they_are_told_to() {
     let net = random_net(7, Shape::SMALL);
     let budget = Budget::unlimited();
     budget.interrupt();
-    for engine in [&Backward::default() as &dyn NetEngine, &SharingTrees, &Directed, &Auto] {
+    for engine in [&Backward::default() as &dyn Engine<Net>, &SharingTrees, &Directed, &Auto] {
         match engine.run(&net, &budget, &Quiet) {
             NetVerdict::Unknown(unknown) => assert!(matches!(unknown.reason, Reason::Interrupted)),
             // Some nets need no search.

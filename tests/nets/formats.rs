@@ -397,9 +397,9 @@ fn targets_come_from_the_command_line_or_the_property_file() {
     assert_eq!(prepared(text, None, &["1|1"], None), "1 targets");
     assert_eq!(
         prepared(text, None, &["7|1", "1|9", "1|0"], None),
-        "1 targets\n\
-         target `7|1` cannot be covered: there is no shared state 7\n\
-         target `1|9` cannot be covered: there is no local state 9"
+        "errors\n\
+         the target `7|1` is impossible: there is no shared state 7\n\
+         the target `1|9` is impossible: there is no local state 9"
     );
     assert_eq!(
         prepared(text, None, &[], Some("1|2\n")),

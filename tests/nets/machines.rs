@@ -11,10 +11,11 @@ use cusp::diagnostic::render;
 use cusp::engines::cutoff::{Failure, Found, Patience, cutoff};
 use cusp::engines::nets::explicit::Explicit;
 use cusp::engines::nets::reference::Reference;
-use cusp::engines::nets::{NetEngine, NetEngineName};
+use cusp::engines::{Bounds, Engine};
 use cusp::evidence::NetVerdict;
 use cusp::net::fire::{fire_or_replace, successors};
 use cusp::net::{Marking, Net, cm};
+use cusp::pipeline::table::HasEngines;
 use cusp::progress::Quiet;
 use cusp::source::Source;
 
@@ -29,7 +30,7 @@ fn net(text: &str) -> Net {
 }
 
 /// The certified verdict of an engine, and the copies of each machine at the start of a run.
-fn verdict(engine: &dyn NetEngine, net: &Net, context: &str) -> (&'static str, Vec<u64>) {
+fn verdict(engine: &dyn Engine<Net>, net: &Net, context: &str) -> (&'static str, Vec<u64>) {
     let verdict = engine.run(net, &Budget::unlimited(), &Quiet);
     let word = match &verdict {
         NetVerdict::Safe(_) => ("safe", Vec::new()),
@@ -136,8 +137,8 @@ fn verdicts_for_any_number_of_copies_are_those_of_small_numbers() {
                 }
             }
         }
-        for name in [NetEngineName::Backward, NetEngineName::Mcov] {
-            assert_eq!(verdict(&*name.engine(), &net, &context).0, word, "{name:?} {context}");
+        for row in Net::ENGINES.iter().filter(|row| ["backward", "mcov"].contains(&row.name)) {
+            assert_eq!(verdict(&*row.engine(Bounds::default()), &net, &context).0, word, "{row:?} {context}");
         }
     }
     assert!(refuted >= (all.end - all.start) / 10, "{refuted}");
@@ -157,17 +158,17 @@ fn every_system_of_the_corpus_has_the_expected_verdict_on_every_engine() {
         let expected = expected.unwrap_or_else(|| panic!("{} begins with `# expect:`", path.display()));
         let prepared = prepare(&input, &Options::default()).expect("a system");
         assert!(prepared.warnings.is_empty() && prepared.notes.is_empty(), "{}", path.display());
-        for name in NetEngineName::ALL {
-            let context = format!("{} {name:?}", path.display());
+        for row in Net::ENGINES {
+            let context = format!("{} {row:?}", path.display());
             // A search that proves nothing need not end where there is nothing to find; one that looks at
             // one marking after the other does not end with any number of copies.
-            let engine: Box<dyn NetEngine> = match name {
-                NetEngineName::Directed if expected == "safe" => continue,
-                NetEngineName::Explicit => Box::new(Explicit { most_markings: 2000 }),
-                _ => name.engine(),
+            let engine: Box<dyn Engine<Net>> = match row.name {
+                "directed" if expected == "safe" => continue,
+                "explicit" => Box::new(Explicit { most_markings: 2000 }),
+                _ => row.engine(Bounds::default()),
             };
             let (word, _) = verdict(&*engine, &prepared.net, &context);
-            let may_give_up = name == NetEngineName::Explicit;
+            let may_give_up = row.name == "explicit";
             assert!(word == expected || word == "unknown" && may_give_up, "{context}: {word}");
         }
         words.push(expected.to_owned());
@@ -180,7 +181,7 @@ fn every_system_of_the_corpus_has_the_expected_verdict_on_every_engine() {
 fn word(text: &str) -> &'static str {
     let net = net(text);
     let words: BTreeSet<&str> =
-        NetEngineName::ALL.into_iter().map(|name| verdict(&*name.engine(), &net, text).0).collect();
+        Net::ENGINES.iter().map(|row| verdict(&*row.engine(Bounds::default()), &net, text).0).collect();
     let known: Vec<&str> = words.into_iter().filter(|word| *word != "unknown").collect();
     assert_eq!(known.len(), 1, "{known:?}\n{text}");
     known[0]

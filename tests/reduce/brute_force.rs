@@ -325,7 +325,7 @@ impl Semantics<'_> {
             let place = Where::Failure;
             relations.push(Relation { procedure: id, place, guard, entry: components, now: Vec::new() });
         }
-        Relations { formulas, relations, witnesses: Vec::new() }
+        Relations { formulas, relations, witnesses: Vec::new(), needs_witnesses: false }
     }
 
     /// The relations that path edges stand for, at entries, exits and cuts.
@@ -369,7 +369,7 @@ impl Semantics<'_> {
             }
         }
         relations.sort_by_key(|relation| (relation.procedure, relation.place));
-        Relations { formulas, relations, witnesses: Vec::new() }
+        Relations { formulas, relations, witnesses: Vec::new(), needs_witnesses: false }
     }
 
     /// The pairs that relations stand for, and their cuts.

@@ -4,9 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use cusp::budget::{Budget, Limits};
-use cusp::check::{Options, Outcome, check};
-use cusp::engines::EngineName;
+use cusp::check::{Checked, Options, check};
 use cusp::evidence::{Reason, Verdict};
+use cusp::model::Task;
+use cusp::pipeline::Setup;
+use cusp::pipeline::table::Choice;
 use cusp::progress::Quiet;
 use cusp::source::Source;
 
@@ -15,9 +17,8 @@ use cusp::source::Source;
 pub const LIMITS: Limits = Limits { time: Some(Duration::from_secs(20)), memory: Some(12 << 30) };
 
 /// `auto` and all engines that decide on their own, with their names on the command line.
-pub fn engines() -> Vec<(&'static str, EngineName)> {
-    let single = EngineName::ALL.into_iter().map(|engine| (engine.engine().name(), engine));
-    std::iter::once(("auto", EngineName::Auto)).chain(single).collect()
+pub fn engines() -> Vec<(&'static str, Choice<Task>)> {
+    Choice::all().map(|engine| (engine.name(), engine)).collect()
 }
 
 /// What an engine said, with evidence that was accepted.
@@ -50,17 +51,18 @@ impl From<&Verdict> for Said {
 }
 
 /// Runs one engine on one program; the error is a bad program, rejected evidence or a panic.
-pub fn run(source: &Source, options: &Options, engine: EngineName) -> Result<Said, String> {
-    let options = Options { engine, ..options.clone() };
+pub fn run(source: &Source, options: &Options, engine: Choice<Task>) -> Result<Said, String> {
+    let setup = Setup { engine, ..options.setup };
+    let options = Options { setup, ..options.clone() };
     let (budget, _watch) = Budget::start(LIMITS);
     let outcome = catch_unwind(AssertUnwindSafe(|| check(source, &options, &budget, &Quiet)));
     match outcome {
-        Ok(Outcome::Checked { certified, rejected, .. }) if rejected.is_empty() => {
-            Ok(certified.verdict().into())
-        }
-        Ok(Outcome::Checked { rejected, .. }) => Err(format!("rejected beside an answer: {rejected:?}")),
-        Ok(Outcome::Rejected { rejection, .. }) => Err(format!("rejected: {rejection}")),
-        Ok(Outcome::BadInput(findings)) => Err(cusp::diagnostic::render(source, &findings, false)),
+        Ok(Ok(Checked { answer, .. })) => match answer.result {
+            Ok(certified) if answer.failures.is_empty() => Ok(certified.verdict().into()),
+            Ok(_) => Err(format!("failures beside an answer: {:?}", answer.failures)),
+            Err(rejection) => Err(format!("rejected: {rejection}")),
+        },
+        Ok(Err(findings)) => Err(cusp::diagnostic::render(source, &findings, false)),
         Err(panic) => Err(format!("panic: {}", super::message_of(panic.as_ref()))),
     }
 }

@@ -36,6 +36,7 @@ pub mod mutate;
 pub mod naive;
 pub mod nets;
 pub mod paths;
+pub mod portfolio;
 pub mod program;
 pub mod random_programs;
 pub mod rng;

@@ -36,9 +36,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use super::Engine;
+use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Verdict};
+use crate::model::reduce::Keep;
 use crate::model::{Program, Task};
 use crate::progress::Progress;
 use diagrams::{Capacity, Diagrams, Outcome, Stop};
@@ -90,13 +91,15 @@ impl Engine for Bdd {
         "bdd"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: self.name() }.into();
-        }
-        if !crate::model::control::Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
-        }
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, self.name())
+    }
+
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let counters = Arc::new(Counters::default());
         let (sender, receiver) = channel();
         let most = self.most_nodes.unwrap_or_else(|| nodes_that_fit(budget));

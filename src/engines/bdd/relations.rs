@@ -40,7 +40,7 @@ pub(super) fn relations(search: &Search<'_>) -> Outcome<Relations> {
         }
     }
     relations.sort_by_key(|relation| (relation.procedure, relation.place));
-    Ok(Relations { formulas: writer.formulas, relations, witnesses: Vec::new() })
+    Ok(Relations { formulas: writer.formulas, relations, witnesses: Vec::new(), needs_witnesses: false })
 }
 
 /// How many variables have a value at entry, and now.

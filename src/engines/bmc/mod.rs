@@ -39,11 +39,12 @@ use self::path::{Path, follow};
 use self::proof::certificate;
 use self::questions::Solved;
 use self::unrolling::{Bound, SiteId, Unrolling};
-use super::Engine;
+use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::model::control::Reach;
+use crate::model::reduce::Keep;
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
@@ -63,14 +64,16 @@ impl Engine for Bmc {
         "bmc"
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, self.name())
+    }
+
+    fn reduction(&self) -> Option<Keep> {
+        Some(Keep::Verdict)
+    }
+
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let reach = Reach::of(task);
-        if !reach.violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
-        }
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: self.name() }.into();
-        }
         let scopes = Scopes::of_comparable_entries(task);
         let blocks = Blocks::new(task, &scopes);
         let limits = [self.depth.map(Bound::Depth), self.recursion.map(Bound::Recursion)];

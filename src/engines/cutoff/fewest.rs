@@ -9,7 +9,7 @@
 use super::Failure;
 use crate::budget::Budget;
 use crate::certify::certify_net;
-use crate::engines::nets::NetEngine;
+use crate::engines::Engine;
 use crate::engines::nets::backward::Backward;
 use crate::engines::nets::directed::DirectedWithin;
 use crate::evidence::NetVerdict;
@@ -83,7 +83,7 @@ fn with_exactly(net: &Net, pool: PlaceId, threads: u64) -> Net {
 
 /// A certified answer, if one of the engines has one.
 fn decide(net: &Net, effort: Effort, budget: &Budget) -> Result<Option<NetVerdict>, Failure> {
-    let engines: [&dyn NetEngine; 2] = [
+    let engines: [&dyn Engine<Net>; 2] = [
         &Backward { most_elements: Some(effort.elements) },
         &DirectedWithin { most_markings: effort.markings },
     ];

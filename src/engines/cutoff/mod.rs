@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::budget::Budget;
 use crate::certify::{CertifiedNet, Rejection, certify_net};
-use crate::engines::nets::NetEngine;
+use crate::engines::Engine;
 use crate::engines::nets::mcov::Mcov;
 use crate::engines::nets::sets::vectors::Vectors;
 use crate::evidence::{NetCertificate, NetVerdict, Reason};

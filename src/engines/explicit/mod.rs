@@ -14,9 +14,8 @@ mod threads;
 
 use super::Engine;
 use crate::budget::Budget;
-use crate::evidence::{Certificate, Verdict};
+use crate::evidence::{Reason, Verdict};
 use crate::model::Task;
-use crate::model::control::Reach;
 use crate::model::live::Live;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
@@ -44,22 +43,20 @@ impl Engine for Explicit {
         "explicit"
     }
 
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        Scopes::fit(&task.program)
+    }
+
     /// Path edges speak of every node of the program.
     fn reduction(&self) -> Option<Keep> {
         None
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if !Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
-        }
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let live = self.forget_dead.then(|| Live::of(task));
         let is_live =
             |procedure, node, var| live.as_ref().is_none_or(|live| live.is_live(procedure, node, var));
-        let scopes = match Scopes::new(task, is_live) {
-            Ok(scopes) => scopes,
-            Err(reason) => return reason.into(),
-        };
+        let scopes = Scopes::new(task, is_live);
         if task.program.starts_threads {
             interleavings::run(task, &scopes, self.symmetry, budget, progress)
         } else {

@@ -2,7 +2,7 @@
 
 use crate::evidence::Reason;
 use crate::model::cube::{Cube, low_bits};
-use crate::model::{Node, ProcId, Property, Task, Var};
+use crate::model::{Node, ProcId, Procedure, Program, Property, Task, Var};
 
 /// One procedure's variables. Bits are numbered globals first, then locals.
 #[derive(Debug)]
@@ -49,22 +49,31 @@ pub(super) struct Scopes {
 }
 
 impl Scopes {
-    /// Numbers the variables. `is_live` tells which values matter; a value that does not is
-    /// forgotten, which merges states.
+    /// Whether the variables of every frame fit a [`Cube`].
     ///
     /// # Errors
-    /// When a frame has more variables than a [`Cube`] can hold.
-    pub fn new(task: &Task, is_live: impl Fn(ProcId, Node, Var) -> bool) -> Result<Self, Reason> {
+    /// The procedure that has too many.
+    pub fn fit(program: &Program) -> Result<(), Reason> {
+        let width = |procedure: &Procedure| program.globals.len() + procedure.locals.len();
+        match program.procedures.iter().find(|procedure| width(procedure) > Cube::WIDTH) {
+            None => Ok(()),
+            Some(procedure) => Err(Reason::TooManyVariables {
+                procedure: procedure.name.clone(),
+                count: width(procedure),
+                limit: Cube::WIDTH,
+            }),
+        }
+    }
+
+    /// Numbers the variables, which [fit](Self::fit). `is_live` tells which values matter; a value that does not is
+    /// forgotten, which merges states.
+    pub fn new(task: &Task, is_live: impl Fn(ProcId, Node, Var) -> bool) -> Self {
         let program = &task.program;
         let globals = program.globals.len();
         let mut scopes = Vec::with_capacity(program.procedures.len());
         for id in program.procedure_ids() {
             let procedure = program.procedure(id);
             let width = globals + procedure.locals.len();
-            if width > Cube::WIDTH {
-                let (name, limit) = (procedure.name.clone(), Cube::WIDTH);
-                return Err(Reason::TooManyVariables { procedure: name, count: width, limit });
-            }
             let live_at = |node: Node| {
                 let bit = |slot: usize| {
                     let var = match slot.checked_sub(globals) {
@@ -88,7 +97,7 @@ impl Scopes {
                 targets,
             });
         }
-        Ok(Self { globals, scopes })
+        Self { globals, scopes }
     }
 
     pub fn of(&self, procedure: ProcId) -> &Scope {

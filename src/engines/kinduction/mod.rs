@@ -29,11 +29,10 @@ mod step;
 use self::case::{Case, Outcome};
 use self::locations::Locations;
 use self::step::Stepper;
-use super::Engine;
+use super::{Engine, accepts_sequential, accepts_without_recursion};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, KInductive, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
-use crate::model::control::Reach;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
@@ -54,18 +53,17 @@ impl Engine for KInduction {
         NAME
     }
 
+    fn accepts(&self, task: &Task) -> Result<(), Reason> {
+        accepts_sequential(task, NAME)?;
+        accepts_without_recursion(task, NAME)
+    }
+
     /// The step begins in any state, and counts states.
     fn reduction(&self) -> Option<Keep> {
         Some(Keep::States)
     }
 
-    fn run(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
-        if !Reach::of(task).violation_is_in_reach() {
-            return Verdict::Safe(Certificate::NoViolationInReach);
-        }
-        if task.program.starts_threads {
-            return Reason::SequentialOnly { engine: NAME }.into();
-        }
+    fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let scopes = Scopes::of_whole_states(task);
         let blocks = Blocks::new(task, &scopes);
         let locations = match Locations::of(&blocks) {

@@ -19,13 +19,14 @@ use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
 
-use super::NetEngine;
 use super::linear::Relaxation;
 use super::linear::simplex::{Basis, Equation, Kernel, StateEquation};
 use crate::budget::Budget;
+use crate::engines::Engine;
 use crate::evidence::{FiringSequence, NetVerdict, Reason};
 use crate::net::fire::{fire, fire_towards, is_enabled};
 use crate::net::predecessors::predecessors;
+use crate::net::reduce::Extent;
 use crate::net::{Choice, Firing, Flow, Marking, Net, Overflow, PlaceId, Range, Transition, TransitionId};
 use crate::progress::Progress;
 
@@ -46,22 +47,30 @@ pub struct DirectedWithin {
     pub most_markings: usize,
 }
 
-impl NetEngine for Directed {
+impl Engine<Net> for Directed {
     fn name(&self) -> &'static str {
         "directed"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         DirectedWithin { most_markings: usize::MAX }.run(net, budget, progress)
     }
 }
 
-impl NetEngine for DirectedWithin {
+impl Engine<Net> for DirectedWithin {
     fn name(&self) -> &'static str {
         "directed"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let weights = net.transitions.iter().flat_map(|t| t.take.iter().chain(t.give.iter()));
         let starts = net.initial.ranges().iter().flat_map(|(_, range)| [Some(range.least), range.most]);
         let numbers = weights.map(|(_, n)| n).chain(starts.flatten());

@@ -14,10 +14,11 @@ use crate::budget::Budget;
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason, Unknown};
 use crate::net::fire::successors;
+use crate::net::reduce::Extent;
 use crate::net::{Choice, Firing, Marking, Net, PlaceId, TransitionId};
 use crate::progress::Progress;
 
-use super::NetEngine;
+use crate::engines::Engine;
 
 /// The engine: more and more tokens, until there is an answer.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +33,17 @@ impl Default for Explicit {
     }
 }
 
-impl NetEngine for Explicit {
+impl Engine<Net> for Explicit {
     fn name(&self) -> &'static str {
         "explicit"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    /// The plain engines that others are compared with see nets as they are.
+    fn reduction(&self) -> Option<Extent> {
+        None
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let mut tokens = net.initial.least().total().max(1);
         loop {
             let limits = Limits { tokens, markings: self.most_markings };

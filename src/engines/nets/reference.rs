@@ -21,21 +21,28 @@ use crate::evidence::net::UncoverabilityBasis;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
 use crate::net::fire::fire_or_replace;
 use crate::net::predecessors::predecessors;
+use crate::net::reduce::Extent;
 use crate::net::{Marking, Net, Overflow, TransitionId};
 use crate::progress::Progress;
 
-use super::{NetEngine, explicit};
+use super::explicit;
+use crate::engines::Engine;
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reference;
 
-impl NetEngine for Reference {
+impl Engine<Net> for Reference {
     fn name(&self) -> &'static str {
         "reference"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    /// The plain engines that others are compared with see nets as they are.
+    fn reduction(&self) -> Option<Extent> {
+        None
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let mut search = Search { net, nodes: Vec::new(), minimal: Vec::new(), open: VecDeque::new() };
         match search.run(budget, progress) {
             Ok(verdict) => verdict,

@@ -7,10 +7,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::edge::Edge;
 use super::tables::{Key, Tables};
-use crate::evidence::{Certificate, Formulas, Gate, Literal, Place, Reason, Relation, Relations, Verdict};
+use crate::evidence::{Formulas, Gate, Literal, Place, Relation, Relations};
 use crate::model::{Program, Var};
 use crate::symbolic::scope::Scopes;
-use crate::witnesses::{Incomplete, complete_witnesses};
 
 /// The relations that are known at these places.
 #[must_use]
@@ -44,22 +43,9 @@ pub fn edges(tables: &Tables<'_>, edges: impl IntoIterator<Item = (Key, Rc<Edge>
         }
     }
     relations.sort_by_key(|relation| (relation.procedure, relation.place));
-    Relations { formulas: copy.formulas, relations, witnesses: Vec::new() }
-}
-
-/// The relations as a proof. Where relations were kept in parametric form, the checker needs witnesses.
-#[must_use]
-pub fn certificate(tables: &Tables<'_>, mut relations: Relations) -> Verdict {
-    if tables.copies > 0 {
-        match complete_witnesses(tables.blocks.task, &mut relations, tables.budget) {
-            Ok(()) => {}
-            Err(Incomplete::Exhausted(reason)) => return reason.into(),
-            Err(Incomplete::Failed(why)) => {
-                return Reason::GaveUp(format!("a proof was found that cannot be checked: {why}")).into();
-            }
-        }
-    }
-    Verdict::Safe(Certificate::Relations(relations))
+    // Where relations were kept in parametric form, their states do not say which parameters are meant.
+    let needs_witnesses = tables.copies > 0;
+    Relations { formulas: copy.formulas, relations, witnesses: Vec::new(), needs_witnesses }
 }
 
 struct Copy<'a> {

@@ -1,25 +1,37 @@
 //! Answers for machines: JSON lines, one object per file, each on a line of its own.
 //!
-//! The schema has a number, [`SCHEMA`]. Fields may be added under the same number; a reader
-//! ignores what it does not know. A field without a value is left out. Positions count from 1,
-//! columns count characters, values of variables are `true` and `false`.
+//! The schema has a number, [`SCHEMA`], and is the same for all commands. Fields may be added under the same number; a
+//! reader ignores what it does not know. A field without a value is left out. Positions count from 1, columns count
+//! characters, values of variables are `true` and `false`.
+//!
+//! Every object begins with the same [`Header`]:
 //!
 //! | field | when | meaning |
 //! |---|---|---|
 //! | `schema` | always | [`SCHEMA`] |
+//! | `command` | always | `check`, `cover` or `cutoff` |
 //! | `file` | always | the name as given; `<stdin>` for standard input |
 //! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
 //! | `exit_code` | always | what Cusp would exit with for this file alone |
-//! | `engine` | checked | the engine that was asked |
-//! | `property` | checked | `{"kind": "assertions"}` or `{"kind": "label", "label": L}` |
-//! | `threads` | checked, starts threads | the most threads at once, or `"unbounded"` |
-//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges` or `system-states`; `size` |
-//! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
-//! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
+//! | `engine` | answered | the engine that answered |
 //! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
 //! | `rejection` | `rejected` | what is wrong with the evidence |
-//! | `diagnostics` | always | errors and warnings: see [`Diagnostic`] |
+//! | `failures` | an engine failed while another one answered | `engine` and `message` of each: bugs in Cusp |
+//! | `diagnostics` | always | errors and warnings: see [`header::Diagnostic`]; those about another file have its name as `file` |
 //! | `notes` | always | what was decided on the user's behalf, in sentences |
+//!
+//! Answers of `cusp check` have further fields. Those of `cusp cover` are listed in [`net`], those of `cusp cutoff` in
+//! [`crate::report::cutoff`].
+//!
+//! | field | when | meaning |
+//! |---|---|---|
+//! | `property` | always | `{"kind": "assertions"}` or `{"kind": "label", "label": L}` |
+//! | `threads` | the program starts threads | the most threads at once, or `"unbounded"` |
+//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive` or `unrolling`; `size` |
+//! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
+//! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
+//! | `assertion` | with `--all` | line and column of the assertion |
+//! | `statistics` | with `--stats` | what was done |
 //!
 //! A sequential trace (`"kind": "calls"`) is a list of `runs` of procedures. A step that calls
 //! names the callee's run by its position in the list, and the same run may be named many times:
@@ -27,49 +39,35 @@
 //! A run refers to runs before it only; the last one is where the program starts. A trace with
 //! threads (`"kind": "threads"`) is a list of steps, each with its thread. Both are complete,
 //! whatever `--trace` says, except that `none` leaves them out.
-//!
-//! Answers about nets are objects of their own: see [`net`].
 
+pub mod header;
 pub mod net;
 mod trace;
 
-use itertools::Itertools;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::diagnostic;
 use crate::evidence::{Certificate, Verdict};
-use crate::model::{self, Program, Task};
-use crate::source::{LoadError, Source, Span};
+use crate::model::{self, Program};
+use crate::source::{Source, Span};
 
 use super::Subject;
-use super::text::advice;
+use super::text::bound_threads;
 use super::violated::Violated;
 use super::words::one_line;
+pub use header::{Header, SCHEMA};
 pub use trace::Trace;
-
-/// The number of the schema.
-pub const SCHEMA: u32 = 1;
 
 /// What became of one file.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
-    schema: u32,
-    file: &'a str,
-    verdict: &'static str,
-    exit_code: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    engine: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    property: Option<Property<'a>>,
+    #[serde(flatten)]
+    header: Header<'a>,
+    property: Property<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threads: Option<Threads>,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Reason>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rejection: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     violation: Option<Violation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,8 +78,6 @@ pub struct Report<'a> {
     /// With `--stats`: what was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<serde_json::Map<String, serde_json::Value>>,
-    diagnostics: Vec<Diagnostic<'a>>,
-    notes: &'a [String],
 }
 
 /// What was asked.
@@ -121,17 +117,6 @@ pub struct Proof {
     size: Option<usize>,
 }
 
-/// Why there is no answer.
-#[derive(Debug, Serialize)]
-pub struct Reason {
-    kind: &'static str,
-    message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seen: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    advice: Vec<&'static str>,
-}
-
 /// The violated statement: an `assertion` or a `label`, with the values that it reads.
 #[derive(Debug, Serialize)]
 pub struct Violation<'a> {
@@ -167,134 +152,38 @@ pub struct Place {
 #[derive(Debug, Default)]
 pub struct Values<'a>(Vec<(&'a str, bool)>);
 
-/// An error or a warning. Without a place if it concerns the whole input.
-#[derive(Debug, Serialize)]
-pub struct Diagnostic<'a> {
-    /// Given if it is not the one that the report is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
-    severity: &'static str,
-    message: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    label: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    related: Option<Related<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    help: Option<&'a str>,
-}
-
-/// Another place that explains a diagnostic.
-#[derive(Debug, Serialize)]
-pub struct Related<'a> {
-    place: Option<Place>,
-    message: &'a str,
-}
-
 impl<'a> Report<'a> {
-    /// An answer, with the trace if there is one and `with_trace` says so.
+    /// An answer, with the trace if there is one and `with_trace` says so. The header holds what does not depend on
+    /// the verdict.
     #[must_use]
-    pub fn checked(
-        subject: &Subject<'a>,
-        exit_code: u8,
-        warnings: &'a [diagnostic::Diagnostic],
-        notes: &'a [String],
-        with_trace: bool,
-    ) -> Self {
-        let verdict = subject.certified.verdict();
-        let word = match verdict {
-            Verdict::Safe(_) => "safe",
-            Verdict::Unsafe(_) => "unsafe",
-            Verdict::Unknown(_) => "unknown",
-        };
-        let asked = Self::asked(subject.source, subject.task, subject.engine, warnings, notes);
-        let mut report = Self { verdict: word, exit_code, ..asked };
-        match verdict {
-            Verdict::Safe(certificate) => report.proof = Some(Proof::new(certificate)),
-            Verdict::Unsafe(found) => {
-                let violated = Violated::find(subject.task, found);
-                report.violation = Some(Violation::new(subject, &violated));
-                report.trace = with_trace.then(|| Trace::new(subject, found));
-            }
-            Verdict::Unknown(unknown) => {
-                report.reason = Some(Reason {
-                    kind: reason_kind(&unknown.reason),
-                    message: unknown.reason.to_string(),
-                    seen: unknown.seen.clone(),
-                    advice: advice(subject.task, &unknown.reason),
-                });
-            }
-        }
-        report
-    }
-
-    /// An answer whose evidence does not hold.
-    #[must_use]
-    pub fn rejected(
-        source: &'a Source,
-        task: &'a Task,
-        engine: &'a str,
-        exit_code: u8,
-        rejection: String,
-    ) -> Self {
-        let asked = Self::asked(source, task, engine, &[], &[]);
-        Self { verdict: "rejected", exit_code, rejection: Some(rejection), ..asked }
-    }
-
-    /// A text that is not a program.
-    #[must_use]
-    pub fn bad_input(source: &'a Source, exit_code: u8, findings: &'a [diagnostic::Diagnostic]) -> Self {
-        let diagnostics = Diagnostic::all(source, findings);
-        Self { verdict: "error", exit_code, ..Self::empty(source.name(), diagnostics, &[]) }
-    }
-
-    /// A text that could not be had at all.
-    #[must_use]
-    pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
-        let diagnostic = Diagnostic::unreadable(error);
-        Self { verdict: "error", exit_code, ..Self::empty(&error.name, vec![diagnostic], &[]) }
-    }
-
-    fn asked(
-        source: &'a Source,
-        task: &'a Task,
-        engine: &'a str,
-        warnings: &'a [diagnostic::Diagnostic],
-        notes: &'a [String],
-    ) -> Self {
-        let diagnostics = Diagnostic::all(source, warnings);
+    pub fn checked(subject: &Subject<'a>, header: Header<'a>, with_trace: bool) -> Self {
+        let task = subject.task;
         let property = match &task.property {
             model::Property::Assertions => Property::Assertions,
             model::Property::LabelUnreachable(label) => Property::Label { label },
         };
-        Self {
-            engine: Some(engine),
-            property: Some(property),
+        let mut report = Self {
+            header: header.engine(subject.engine),
+            property,
             threads: task.program.starts_threads.then(|| Threads::new(task.threads)),
-            ..Self::empty(source.name(), diagnostics, notes)
-        }
-    }
-
-    fn empty(file: &'a str, diagnostics: Vec<Diagnostic<'a>>, notes: &'a [String]) -> Self {
-        Self {
-            schema: SCHEMA,
-            file,
-            verdict: "",
-            exit_code: 0,
-            engine: None,
-            property: None,
-            threads: None,
             proof: None,
             violation: None,
             trace: None,
-            reason: None,
-            rejection: None,
             assertion: None,
             statistics: None,
-            diagnostics,
-            notes,
+        };
+        match subject.certified.verdict() {
+            Verdict::Safe(certificate) => report.proof = Some(Proof::new(certificate)),
+            Verdict::Unsafe(found) => {
+                let violated = Violated::find(task, found);
+                report.violation = Some(Violation::new(subject, &violated));
+                report.trace = with_trace.then(|| Trace::new(subject, found));
+            }
+            Verdict::Unknown(unknown) => {
+                report.header = report.header.reason(unknown, bound_threads(task, &unknown.reason));
+            }
         }
+        report
     }
 
     /// The report about one assertion.
@@ -311,14 +200,9 @@ impl<'a> Report<'a> {
     }
 
     /// The object on a line of its own.
-    ///
-    /// # Panics
-    /// Never: all keys are strings, and writing to a string does not fail.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut line = serde_json::to_string(self).expect("a report is plain data");
-        line.push('\n');
-        line
+        header::line(self)
     }
 }
 
@@ -333,29 +217,6 @@ impl Proof {
             Certificate::Unrolling(proof) => ("unrolling", Some(proof.copies.len() + 1)),
         };
         Self { kind, size }
-    }
-}
-
-fn reason_kind(reason: &crate::evidence::Reason) -> &'static str {
-    use crate::evidence::Reason;
-    match reason {
-        Reason::Timeout(_) => "timeout",
-        Reason::Memory { .. } => "memory",
-        Reason::Interrupted => "interrupted",
-        Reason::TooManyVariables { .. } => "too-many-variables",
-        Reason::UnboundedThreads => "unbounded-threads",
-        Reason::GaveUp(_) => "gave-up",
-        Reason::UnboundedRecursion { .. } => "unbounded-recursion",
-        Reason::TooLargeToCheck { .. } => "too-large-to-check",
-        Reason::SequentialOnly { .. } => "sequential-only",
-        Reason::DiagramsFull { .. } => "diagrams-full",
-        Reason::Recursive { .. } => "recursive",
-        Reason::TooLargeInlined { .. } => "too-large-inlined",
-        Reason::DepthBound { .. } => "depth-bound",
-        Reason::RecursionBound { .. } => "recursion-bound",
-        Reason::ZeroTests => "zero-tests",
-        Reason::UnboundedTokens => "unbounded-tokens",
-        Reason::TooManyTokens => "too-many-tokens",
     }
 }
 
@@ -397,45 +258,6 @@ impl Place {
         }
         let (start, end) = (source.position(span.start), source.position(span.end));
         Some(Self { line: start.line, column: start.column, end_line: end.line, end_column: end.column })
-    }
-}
-
-impl<'a> Diagnostic<'a> {
-    /// Why a text could not be had.
-    fn unreadable(error: &'a LoadError) -> Self {
-        Self {
-            file: None,
-            severity: "error",
-            message: &error.message,
-            place: None,
-            label: None,
-            related: None,
-            help: None,
-        }
-    }
-
-    /// In the order of the text.
-    fn all(source: &Source, found: &'a [diagnostic::Diagnostic]) -> Vec<Self> {
-        let sorted = found.iter().sorted_by_key(|finding| finding.span.start);
-        sorted.map(|finding| Self::new(source, finding)).collect()
-    }
-
-    fn new(source: &Source, diagnostic: &'a diagnostic::Diagnostic) -> Self {
-        Self {
-            file: None,
-            severity: match diagnostic.severity {
-                diagnostic::Severity::Warning => "warning",
-                diagnostic::Severity::Error => "error",
-            },
-            message: &diagnostic.message,
-            place: Place::new(source, diagnostic.span),
-            label: Some(diagnostic.caret.as_str()).filter(|caret| !caret.is_empty()),
-            related: diagnostic
-                .related
-                .as_ref()
-                .map(|(span, message)| Related { place: Place::new(source, *span), message }),
-            help: diagnostic.help.as_deref(),
-        }
     }
 }
 

@@ -1,20 +1,13 @@
 //! Answers about nets for machines: one object per file.
 //!
+//! They begin with the [`Header`] that all answers have; then follow:
+//!
 //! | field | when | meaning |
 //! |---|---|---|
-//! | `schema` | always | [`SCHEMA`] |
-//! | `file` | always | the name as given; `<stdin>` for standard input |
-//! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
-//! | `exit_code` | always | what Cusp would exit with for this file alone |
-//! | `engine` | checked | the engine that answered |
-//! | `net` | checked | numbers of `places`, `transitions` and `targets`; `threads`: whether tokens are threads; `parametric`: whether the start has parameters; `zero_tests` |
+//! | `net` | always | numbers of `places`, `transitions` and `targets`; `threads`: whether tokens are threads; `parametric`: whether the start has parameters; `zero_tests` |
 //! | `proof` | `safe` | `kind`: `basis` or `coverability-set`; `size`: elements; `most`: threads or tokens in one of them; `invariants`, `never_marked`: how many take part; with `--proof`, `evidence` |
 //! | `target` | `unsafe` | the target that is met: `place`, `text` |
 //! | `run` | `unsafe`, unless `--trace none` | see [`Run`] |
-//! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
-//! | `rejection` | `rejected` | what is wrong with the evidence |
-//! | `diagnostics` | always | errors and warnings; those about the `.prop` file have its name as `file` |
-//! | `notes` | always | what was decided on the user's behalf, in sentences |
 //!
 //! Markings are objects from names of places to numbers of tokens; places that are not named are
 //! empty. In coverability sets, a number may be the word `omega`.
@@ -22,37 +15,25 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Diagnostic, Place, Reason, SCHEMA, Statement, reason_kind};
-use crate::cover::{Findings, Input};
+use super::header::{Header, line};
+use super::{Place, Statement};
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Marking, Net, PlaceId, Target};
 use crate::report::nets::{NetSubject, changed, markings, most_threads};
-use crate::source::LoadError;
 
 /// What became of one file.
 #[derive(Debug, Serialize)]
 pub struct NetReport<'a> {
-    schema: u32,
-    file: &'a str,
-    verdict: &'static str,
-    exit_code: u8,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    engine: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    net: Option<Size>,
+    #[serde(flatten)]
+    header: Header<'a>,
+    net: Size,
     #[serde(skip_serializing_if = "Option::is_none")]
     proof: Option<Proof<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     target: Option<Statement>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<Run<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<Reason>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rejection: Option<String>,
-    diagnostics: Vec<Diagnostic<'a>>,
-    notes: &'a [String],
 }
 
 /// How large a net is.
@@ -196,114 +177,31 @@ pub enum Extent {
 }
 
 impl<'a> NetReport<'a> {
-    /// An answer.
+    /// An answer. The header holds what does not depend on the verdict.
     #[must_use]
-    pub fn checked(
-        subject: &NetSubject<'a>,
-        input: &'a Input,
-        exit_code: u8,
-        warnings: &'a [Findings],
-        notes: &'a [String],
-        extent: Extent,
-    ) -> Self {
+    pub fn checked(subject: &NetSubject<'a>, header: Header<'a>, extent: Extent) -> Self {
         let net = subject.net;
-        let mut report = Self {
-            engine: Some(subject.engine),
-            net: Some(Size::of(net)),
-            exit_code,
-            notes,
-            ..Self::empty(input.source.name(), diagnostics(input, warnings))
-        };
+        let header = header.engine(subject.engine);
+        let mut report = Self { header, net: Size::of(net), proof: None, target: None, run: None };
         match subject.certified.verdict() {
             NetVerdict::Safe(certificate) => {
-                report.verdict = "safe";
                 report.proof = Some(Proof::new(net, certificate, extent == Extent::Everything));
             }
             NetVerdict::Unsafe(run) => {
-                report.verdict = "unsafe";
                 let last = markings(net, run).pop().unwrap_or_default();
                 report.target = net.target_met_by(&last).map(|target| target_of(subject, target));
                 report.run = (extent != Extent::Verdict).then(|| Run::new(subject, run));
             }
-            NetVerdict::Unknown(unknown) => {
-                report.verdict = "unknown";
-                report.reason = Some(Reason {
-                    kind: reason_kind(&unknown.reason),
-                    message: unknown.reason.to_string(),
-                    seen: unknown.seen.clone(),
-                    advice: super::super::advice::advice(&unknown.reason).into_iter().collect(),
-                });
-            }
+            NetVerdict::Unknown(unknown) => report.header = report.header.reason(unknown, &[]),
         }
         report
     }
 
-    /// An answer whose evidence does not hold.
-    #[must_use]
-    pub fn rejected(input: &'a Input, net: &Net, engine: &'a str, exit_code: u8, rejection: String) -> Self {
-        Self {
-            verdict: "rejected",
-            exit_code,
-            engine: Some(engine),
-            net: Some(Size::of(net)),
-            rejection: Some(rejection),
-            ..Self::empty(input.source.name(), Vec::new())
-        }
-    }
-
-    /// A text that is not a net.
-    #[must_use]
-    pub fn bad_input(input: &'a Input, exit_code: u8, findings: &'a [Findings]) -> Self {
-        let diagnostics = diagnostics(input, findings);
-        Self { verdict: "error", exit_code, ..Self::empty(input.source.name(), diagnostics) }
-    }
-
-    /// A text that could not be had at all.
-    #[must_use]
-    pub fn unreadable(error: &'a LoadError, exit_code: u8) -> Self {
-        let diagnostic = Diagnostic::unreadable(error);
-        Self { verdict: "error", exit_code, ..Self::empty(&error.name, vec![diagnostic]) }
-    }
-
-    fn empty(file: &'a str, diagnostics: Vec<Diagnostic<'a>>) -> Self {
-        Self {
-            schema: SCHEMA,
-            file,
-            verdict: "",
-            exit_code: 0,
-            engine: None,
-            net: None,
-            proof: None,
-            target: None,
-            run: None,
-            reason: None,
-            rejection: None,
-            diagnostics,
-            notes: &[],
-        }
-    }
-
     /// The object on a line of its own.
-    ///
-    /// # Panics
-    /// Never: all keys are strings, and writing to a string does not fail.
     #[must_use]
     pub fn line(&self) -> String {
-        let mut line = serde_json::to_string(self).expect("a report is plain data");
-        line.push('\n');
-        line
+        line(self)
     }
-}
-
-fn diagnostics<'a>(input: &'a Input, findings: &'a [Findings]) -> Vec<Diagnostic<'a>> {
-    let mut all = Vec::new();
-    for found in findings {
-        let property = input.property.as_ref().filter(|_| found.about_property);
-        let source = property.unwrap_or(&input.source);
-        let file = property.map(crate::source::Source::name);
-        all.extend(Diagnostic::all(source, &found.diagnostics).into_iter().map(|d| Diagnostic { file, ..d }));
-    }
-    all
 }
 
 fn target_of(subject: &NetSubject, target: &Target) -> Statement {

@@ -24,14 +24,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use self::antichain::Cover;
-use super::NetEngine;
 use super::linear::Exclusions;
 use crate::budget::Budget;
+use crate::engines::Engine;
 use crate::evidence::net::UncoverabilityBasis;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
 use crate::net::fire::fire_or_replace;
 use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
+use crate::net::reduce::Extent;
 use crate::net::{Marking, Net, Overflow, PlaceId, TransitionId};
 use crate::progress::Progress;
 
@@ -42,12 +43,16 @@ pub struct Backward {
     pub most_elements: Option<usize>,
 }
 
-impl NetEngine for Backward {
+impl Engine<Net> for Backward {
     fn name(&self) -> &'static str {
         "backward"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         Search::new(net).run(self.most_elements, budget, progress)
     }
 }

@@ -23,7 +23,7 @@
 use super::antichain::Cover;
 use super::passes;
 use crate::budget::Budget;
-use crate::engines::nets::NetEngine;
+use crate::engines::Engine;
 use crate::engines::nets::linear::{Exclusions, violates};
 use crate::engines::nets::sets::sharing_tree::walk::{Meter, Stop as WalkStop};
 use crate::engines::nets::sets::sharing_tree::{Forest, Tree};
@@ -32,6 +32,7 @@ use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
 use crate::net::fire::fire_towards;
 use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
+use crate::net::reduce::Extent;
 use crate::net::{Firing, Flow, Marking, Net, Overflow, PlaceId, Transition, TransitionId};
 use crate::progress::Progress;
 
@@ -39,12 +40,16 @@ use crate::progress::Progress;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SharingTrees;
 
-impl NetEngine for SharingTrees {
+impl Engine<Net> for SharingTrees {
     fn name(&self) -> &'static str {
         "backward-cst"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let mut search = Search::new(net, budget);
         let verdict = match search.close(progress) {
             Ok(()) if search.is_blocked => Reason::ZeroTests.into(),

@@ -27,9 +27,11 @@ pub mod accelerate;
 pub mod tree;
 pub mod unwind;
 
-use super::{NetEngine, explicit};
+use super::explicit;
 use crate::budget::Budget;
+use crate::engines::Engine;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
+use crate::net::reduce::Extent;
 use crate::net::{Net, Overflow};
 use crate::progress::Progress;
 use tree::{NodeId, Tree};
@@ -41,12 +43,16 @@ pub struct KarpMiller {
     pub most_limits: Option<usize>,
 }
 
-impl NetEngine for KarpMiller {
+impl Engine<Net> for KarpMiller {
     fn name(&self) -> &'static str {
         "karp-miller"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let mut tree = Tree::new(net);
         let mut found = tree.target_at_start();
         while found.is_none() {

@@ -32,13 +32,15 @@ pub mod irreducible;
 pub mod minimise;
 pub mod oracle;
 
+use super::explicit;
 use super::karp_miller::run_to_target;
 use super::karp_miller::unwind::{Directed, replay, unwind};
 use super::sets::ideal::Ideal;
-use super::{NetEngine, explicit};
 use crate::budget::Budget;
+use crate::engines::Engine;
 use crate::evidence::net::UncoverabilityBasis;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
+use crate::net::reduce::Extent;
 use crate::net::{Net, Overflow};
 use crate::progress::Progress;
 use coverable::Why;
@@ -73,12 +75,16 @@ const ROUND: std::ops::RangeInclusive<u64> = 500..=100_000;
 /// is smaller than all that.
 const AFTER_THE_ORACLE: u64 = 200_000;
 
-impl NetEngine for Mcov {
+impl Engine<Net> for Mcov {
     fn name(&self) -> &'static str {
         "mcov"
     }
 
-    fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
         let mut graph = Graph::new(net);
         let mut oracle = Oracle::new(net);
         let mut round = *ROUND.start();
@@ -110,10 +116,15 @@ impl NetEngine for Mcov {
                 outcome
             } else {
                 std::thread::scope(|scope| {
-                    let forward = scope.spawn(|| oracle.advance(round, budget));
+                    let oracle = &mut oracle;
+                    let forward = std::thread::Builder::new()
+                        .spawn_scoped(scope, move || oracle.advance(round, budget));
                     let outcome = graph.advance(round, budget);
-                    // The oracle panics only where this thread would, too.
-                    forward.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    // Where the system has no thread left, the proof goes on without what the oracle would say. The
+                    // oracle panics only where this thread would, too.
+                    if let Ok(forward) = forward {
+                        forward.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                    }
                     outcome
                 })
             };

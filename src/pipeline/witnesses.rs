@@ -1,4 +1,4 @@
-//! Witnesses for relations: what an engine adds to its certificate so that checking it needs SAT only.
+//! Witnesses for relations: what is added to a certificate so that checking it needs SAT only.
 //!
 //! An obligation of a [`Relations`] certificate whose states do not determine the parameters of the relation
 //! they should be in is a question with two quantifiers: for all states of the obligation, is there a
@@ -61,6 +61,7 @@ pub fn complete_witnesses(
         Ok((formulas, witnesses)) => {
             certificate.formulas = formulas;
             certificate.witnesses = witnesses;
+            certificate.needs_witnesses = false;
             Ok(())
         }
         Err(stop) => {

@@ -1,0 +1,140 @@
+//! `cusp engines`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::check;
+use crate::cover::{self, Format, Input};
+use crate::engines::Bounds;
+use crate::model::Task;
+use crate::net::Net;
+use crate::pipeline::table::{AUTO, AUTO_IDEA, HasEngines, Row};
+use crate::report::json::header::line;
+use crate::report::output::Output;
+use crate::source::Source;
+
+use super::Status;
+use super::options::EnginesArgs;
+
+/// What is said about one engine.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    /// `program` or `net`.
+    questions: &'static str,
+    engine: &'static str,
+    idea: &'static str,
+    accepts: &'static str,
+    shows: &'static str,
+    evidence: &'static str,
+    /// About a file: whether the engine takes part in `auto`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    races: Option<bool>,
+    /// About a file: why the engine does not accept it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refuses: Option<String>,
+}
+
+impl<'a> Line<'a> {
+    fn of<Q: HasEngines>(row: &Row<Q>, questions: &'static str) -> Self {
+        let &Row { name, idea, accepts, shows, evidence, .. } = row;
+        let (shows, file) = (shows.words(), None);
+        Self { file, questions, engine: name, idea, accepts, shows, evidence, races: None, refuses: None }
+    }
+
+    fn about<Q: HasEngines>(row: &Row<Q>, questions: &'static str, file: &'a str, question: &Q) -> Self {
+        let refuses = row.engine(Bounds::default()).accepts(question).err().map(|reason| reason.to_string());
+        let races = Some(refuses.is_none() && row.races(question));
+        Self { file: Some(file), races, refuses, ..Self::of(row, questions) }
+    }
+}
+
+const PROGRAM: &str = "program";
+const NET: &str = "net";
+
+/// Shows the table, or what the engines say about files.
+pub fn run(args: &EnginesArgs, output: &mut Output) -> Status {
+    if args.files.is_empty() {
+        let programs = Task::ENGINES.iter().map(|row| Line::of(row, PROGRAM));
+        let nets = Net::ENGINES.iter().map(|row| Line::of(row, NET));
+        let lines: Vec<Line<'_>> = programs.chain(nets).collect();
+        output.answer(&if args.json { lines.iter().map(line).collect() } else { table(&lines) });
+        return Status::Safe;
+    }
+    let mut status = Status::Safe;
+    for file in &args.files {
+        if output.is_closed() {
+            break;
+        }
+        let name = file.display().to_string();
+        match about(args, file, &name) {
+            Ok(lines) => {
+                output.answer(&if args.json {
+                    lines.iter().map(line).collect()
+                } else {
+                    verdicts(&name, &lines)
+                });
+            }
+            Err(sentence) => {
+                output.message(&format!("error: {sentence}\n"));
+                status = Status::BadInput;
+            }
+        }
+    }
+    status
+}
+
+/// What the engines say about one file.
+fn about<'a>(args: &EnginesArgs, file: &Path, name: &'a str) -> Result<Vec<Line<'a>>, String> {
+    if is_net(file) {
+        let options = cover::Options::default();
+        let input =
+            Input::load(file, &options).map_err(|error| format!("`{}` {}", error.name, error.message))?;
+        let prepared = cover::prepare(&input, &options)
+            .map_err(|_| format!("`{name}` is not a net that can be checked; see `cusp cover {name}`"))?;
+        return Ok(Net::ENGINES.iter().map(|row| Line::about(row, NET, name, &prepared.net)).collect());
+    }
+    let source = Source::load(file).map_err(|error| format!("`{}` {}", error.name, error.message))?;
+    let prepared = check::prepare(&source, &args.program.options())
+        .map_err(|_| format!("`{name}` is not a program that can be checked; see `cusp check {name}`"))?;
+    Ok(Task::ENGINES.iter().map(|row| Line::about(row, PROGRAM, name, &prepared.task)).collect())
+}
+
+/// Whether a file holds a net, by its ending.
+fn is_net(file: &Path) -> bool {
+    file.extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| Format::of_ending(ending).is_some())
+}
+
+/// The table for people.
+fn table(lines: &[Line<'_>]) -> String {
+    let mut out = String::new();
+    for (questions, heading) in [(PROGRAM, "for programs (`cusp check`)"), (NET, "for nets (`cusp cover`)")] {
+        let _ = writeln!(out, "engines {heading}:");
+        let _ = writeln!(out, "  {AUTO:<13} {AUTO_IDEA}");
+        for line in lines.iter().filter(|line| line.questions == questions) {
+            let _ = writeln!(out, "  {:<13} {}", line.engine, line.idea);
+            let Line { accepts, shows, evidence, .. } = line;
+            let _ = writeln!(out, "  {:<13}   accepts: {accepts}; shows: {shows}; proof: {evidence}", "");
+        }
+    }
+    out
+}
+
+/// Which engines take a file.
+fn verdicts(file: &str, lines: &[Line<'_>]) -> String {
+    let mut out = format!("{file}:\n");
+    for line in lines {
+        let says = match (&line.refuses, line.races) {
+            (Some(reason), _) => format!("no: {reason}"),
+            (None, Some(true)) => "yes, and takes part in `auto`".to_owned(),
+            (None, _) => "yes".to_owned(),
+        };
+        let _ = writeln!(out, "  {:<13} {says}", line.engine);
+    }
+    out
+}

@@ -1,0 +1,307 @@
+//! The one path from a question to a certified answer.
+//!
+//! ```text
+//! question --reduce--> smaller question --engine--> evidence --lift, complete--> evidence about the question
+//!          --certify--> answer --shorten, certify--> answer
+//! ```
+//!
+//! The path is the same for programs and for nets; [`Route`] is what differs. `check` and `cover` read texts and
+//! put questions; everything after that happens here.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`table`] | all engines, and when they take part in the portfolio |
+//! | [`translate`] | questions that stand for other questions, and the way back for evidence |
+//! | `race` | several engines side by side, until the first certified answer |
+//! | `programs`, `nets` | the steps of the path for each kind of question |
+//! | [`witnesses`] | what is added to relations so that checking them needs SAT only |
+
+mod nets;
+mod programs;
+mod race;
+pub mod table;
+pub mod translate;
+pub mod witnesses;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+
+use crate::budget::Budget;
+use crate::certify::{Certified, Rejection};
+use crate::engines::{Bounds, Engine};
+use crate::evidence::{Question, Reason, Verdict, VerdictOn};
+use crate::progress::Progress;
+use table::{AUTO, BoxedEngine, Choice, HasEngines};
+use translate::Translation;
+
+/// A checked verdict on this kind of question.
+pub type CertifiedOn<Q> = Certified<<Q as Question>::Proof, <Q as Question>::Run>;
+
+/// The steps of the path that depend on the kind of question.
+pub trait Route: HasEngines {
+    /// All kinds of reductions.
+    const KEEPS: &'static [Self::Keep];
+
+    /// The reductions to try, in this order, for an engine whose evidence can be lifted from reductions of this kind.
+    /// If none of them leads to evidence that can be lifted, the engine sees the question itself, so no answer is lost.
+    fn attempts(&self, keep: Self::Keep) -> &'static [Self::Keep];
+
+    /// A smaller question with the same answer.
+    fn reduce(&self, keep: Self::Keep, budget: &Budget) -> Box<dyn Translation<Self, Self> + '_>;
+
+    /// Adds to evidence about this question what checking it needs.
+    ///
+    /// # Errors
+    /// Why that was not possible.
+    fn complete(&self, verdict: VerdictOn<Self>, budget: &Budget) -> Result<VerdictOn<Self>, String>;
+
+    /// Checks the evidence. If the budget is used up before that is done, the verdict is unknown.
+    ///
+    /// # Errors
+    /// What is wrong with the evidence.
+    fn certify(&self, verdict: VerdictOn<Self>, budget: &Budget) -> Result<CertifiedOn<Self>, Rejection>;
+
+    /// A shorter run to the same effect, if one is found.
+    fn shorten(&self, run: &Self::Run, budget: &Budget, progress: &dyn Progress) -> Option<Self::Run>;
+}
+
+/// Who decides, and how.
+#[derive(Debug)]
+pub struct Setup<Q: HasEngines> {
+    /// One engine, or all that fit.
+    pub engine: Choice<Q>,
+    /// Whether engines see a smaller question with the same answer.
+    pub reduces: bool,
+    /// How far engines that unroll may go.
+    pub bounds: Bounds,
+}
+
+impl<Q: HasEngines> Clone for Setup<Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Q: HasEngines> Copy for Setup<Q> {}
+
+impl<Q: HasEngines> Default for Setup<Q> {
+    fn default() -> Self {
+        Self { engine: Choice::Auto, reduces: true, bounds: Bounds::default() }
+    }
+}
+
+/// An answer, and who gave it.
+#[derive(Debug)]
+pub struct Answer<Q: Question> {
+    /// The answer, or what is wrong with the evidence.
+    pub result: Result<CertifiedOn<Q>, Rejection>,
+    /// The engine that gave it; `auto` if none did.
+    pub engine: &'static str,
+    /// What went wrong while another engine answered: bugs in Cusp.
+    pub failures: Vec<Failure>,
+}
+
+/// An engine that did not do what engines promise: a bug in Cusp.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The engine, or the step of the path.
+    pub engine: &'static str,
+    /// What went wrong.
+    pub problem: Problem,
+}
+
+/// What can go wrong with an engine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// Its evidence was rejected.
+    Rejected(Rejection),
+    /// It panicked.
+    Panicked(String),
+}
+
+/// Answers a question: reduces it, has engines decide it, and checks what they show.
+#[must_use]
+pub fn answer<Q: Route>(
+    question: &Q,
+    setup: Setup<Q>,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Answer<Q> {
+    let reductions = Reductions::new(question, setup.reduces, budget);
+    let answer = match setup.engine {
+        Choice::Only(row) => {
+            let engine = row.engine(setup.bounds);
+            alone(&*engine, &reductions, budget, progress)
+        }
+        Choice::Auto => auto(&reductions, setup.bounds, budget, progress),
+    };
+    shortened(question, answer, budget, progress)
+}
+
+/// Answers a question by a race of these engines, whether they are in the table or not.
+#[must_use]
+pub fn answer_by<Q: Route>(
+    engines: &[BoxedEngine<Q>],
+    question: &Q,
+    reduces: bool,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Answer<Q> {
+    let reductions = Reductions::new(question, reduces, budget);
+    shortened(question, race::race(engines, &reductions, budget, progress), budget, progress)
+}
+
+/// The portfolio: one engine for a short while, then all that fit.
+fn auto<Q: Route>(
+    reductions: &Reductions<'_, Q>,
+    bounds: Bounds,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Answer<Q> {
+    let question = reductions.question;
+    let mut failures = Vec::new();
+    if let Some(first) = question.first_alone() {
+        let named = race::Named::new(first.name(), progress);
+        let answer = alone(&*first, reductions, budget, &named);
+        match &answer.result {
+            Ok(certified) if certified.verdict().is_decided() => {
+                named.pass_counts_on();
+                return answer;
+            }
+            Ok(_) => failures.extend(answer.failures),
+            Err(rejection) => {
+                failures
+                    .push(Failure { engine: first.name(), problem: Problem::Rejected(rejection.clone()) });
+            }
+        }
+        if let Some(reason) = budget.exhausted() {
+            return Answer { result: Ok(Certified::unknown(reason.into())), engine: AUTO, failures };
+        }
+    }
+    let racers = question.racers(bounds);
+    let mut answer = match racers.as_slice() {
+        [only] => alone(&**only, reductions, budget, progress),
+        _ => race::race(&racers, reductions, budget, progress),
+    };
+    answer.failures.splice(0..0, failures);
+    answer
+}
+
+/// The answer of one engine.
+fn alone<Q: Route>(
+    engine: &dyn Engine<Q>,
+    reductions: &Reductions<'_, Q>,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Answer<Q> {
+    let name = engine.name();
+    match certified(engine, reductions, budget, progress) {
+        Ok(result) => Answer { result, engine: name, failures: Vec::new() },
+        Err(message) => {
+            let reason = Reason::EngineFailed { engine: name, message: message.clone() };
+            let failure = Failure { engine: name, problem: Problem::Panicked(message) };
+            Answer { result: Ok(Certified::unknown(reason.into())), engine: name, failures: vec![failure] }
+        }
+    }
+}
+
+/// Has an engine decide the question, and checks what it shows. An engine that panics fails alone.
+///
+/// # Errors
+/// The message of the panic.
+fn certified<Q: Route>(
+    engine: &dyn Engine<Q>,
+    reductions: &Reductions<'_, Q>,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Result<Result<CertifiedOn<Q>, Rejection>, String> {
+    let work = || {
+        let verdict = decide(engine, reductions, budget, progress);
+        reductions.question.certify(verdict, budget)
+    };
+    // What a panic leaves behind belongs to the engine alone; reductions are only read once they are made.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
+    })
+}
+
+/// Has an engine decide the question, on a reduced one if that is wanted and the engine can do with it. The verdict is
+/// about the question itself, and complete, but nobody has checked it.
+#[must_use]
+pub fn decide<Q: Route>(
+    engine: &dyn Engine<Q>,
+    reductions: &Reductions<'_, Q>,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> VerdictOn<Q> {
+    let question = reductions.question;
+    if let Some(verdict) = question.without_search() {
+        return verdict;
+    }
+    if reductions.wanted
+        && let Some(keep) = engine.reduction()
+    {
+        for &keep in question.attempts(keep) {
+            let reduced = reductions.get(keep);
+            let verdict = engine.run(reduced.question(), budget, progress);
+            let lifted = reduced.bring_back(verdict, budget).map_err(|why| why.to_string());
+            match lifted.and_then(|verdict| question.complete(verdict, budget)) {
+                Ok(verdict) => return verdict,
+                Err(_) if reduced.keeps_everything() => break,
+                Err(_) => {}
+            }
+        }
+    }
+    let verdict = engine.run(question, budget, progress);
+    question.complete(verdict, budget).unwrap_or_else(|why| {
+        Reason::GaveUp(format!("a proof was found that cannot be checked: {why}")).into()
+    })
+}
+
+/// The reductions of one question. Each is made when it is first asked for, and once for all engines.
+pub struct Reductions<'q, Q: Route> {
+    question: &'q Q,
+    wanted: bool,
+    /// What making reductions may cost: they serve all engines, so that one which is stopped does not spoil them.
+    budget: &'q Budget,
+    made: Vec<(Q::Keep, Cell<'q, Q>)>,
+}
+
+type Cell<'q, Q> = OnceLock<Box<dyn Translation<Q, Q> + 'q>>;
+
+impl<'q, Q: Route> Reductions<'q, Q> {
+    /// Nothing is reduced yet; nothing will be, unless it is wanted.
+    #[must_use]
+    pub fn new(question: &'q Q, wanted: bool, budget: &'q Budget) -> Self {
+        let made = Q::KEEPS.iter().map(|&keep| (keep, OnceLock::new())).collect();
+        Self { question, wanted, budget, made }
+    }
+
+    fn get(&self, keep: Q::Keep) -> &dyn Translation<Q, Q> {
+        let cell = self.made.iter().find(|(kind, _)| *kind == keep).map(|(_, cell)| cell);
+        let cell = cell.expect("every kind of reduction is listed");
+        &**cell.get_or_init(|| self.question.reduce(keep, self.budget))
+    }
+}
+
+/// The same answer with a shorter run, if one is found. It is checked like the one before it, which stays if
+/// that does not work out: nothing is lost.
+fn shortened<Q: Route>(
+    question: &Q,
+    mut answer: Answer<Q>,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Answer<Q> {
+    let Ok(certified) = &answer.result else { return answer };
+    let Verdict::Unsafe(run) = certified.verdict() else { return answer };
+    let Some(shorter) = question.shorten(run, budget, progress) else { return answer };
+    match question.certify(Verdict::Unsafe(shorter), budget) {
+        Ok(shorter) if shorter.verdict().is_decided() => answer.result = Ok(shorter),
+        Ok(_) => {}
+        Err(rejection) => {
+            answer.failures.push(Failure { engine: "shorten", problem: Problem::Rejected(rejection) });
+        }
+    }
+    answer
+}
