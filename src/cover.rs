@@ -38,18 +38,15 @@ impl Format {
     /// a thread transition system, and `vars` in a net.
     #[must_use]
     pub fn of(path: &Path, source: &Source) -> Self {
-        match path.extension().and_then(|ending| ending.to_str()).and_then(Self::of_ending) {
-            Some(format) => format,
-            None => {
-                let line =
-                    source.text().lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
-                let word = line.and_then(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next());
-                match word.unwrap_or_default() {
-                    "var" | "machine" | "target" => Self::Cm,
-                    word if word.starts_with(|c: char| c.is_ascii_digit()) => Self::Tts,
-                    _ => Self::Spec,
-                }
-            }
+        if let Some(format) = path.extension().and_then(|ending| ending.to_str()).and_then(Self::of_ending) {
+            return format;
+        }
+        let line = source.text().lines().map(str::trim).find(|l| !l.is_empty() && !l.starts_with('#'));
+        let word = line.and_then(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next());
+        match word.unwrap_or_default() {
+            "var" | "machine" | "target" => Self::Cm,
+            word if word.starts_with(|c: char| c.is_ascii_digit()) => Self::Tts,
+            _ => Self::Spec,
         }
     }
 }

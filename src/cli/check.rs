@@ -226,7 +226,11 @@ impl Command<'_> {
 /// What was decided on the user's behalf, with the name of the file if there are several.
 pub(super) fn notes(file: &str, notes: &[String], several: bool) -> String {
     let about = if several { format!("`{file}`: ") } else { String::new() };
-    notes.iter().map(|note| format!("note: {about}{note}\n")).collect()
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "note: {about}{note}");
+    }
+    text
 }
 
 /// Writes the certificate or the trace.

@@ -107,8 +107,10 @@ pub trait HasEngines: Question + Sized + 'static {
 }
 
 /// Who decides: a portfolio, or one engine.
+#[derive(Default)]
 pub enum Choice<Q: Question + 'static> {
     /// The engines that fit the question, side by side.
+    #[default]
     Auto,
     /// This one.
     Only(&'static Row<Q>),
@@ -144,12 +146,6 @@ pub const AUTO: &str = "auto";
 
 /// What the portfolio does, in one line.
 pub const AUTO_IDEA: &str = "the engines that fit, side by side; the first certified answer counts";
-
-impl<Q: Question> Default for Choice<Q> {
-    fn default() -> Self {
-        Self::Auto
-    }
-}
 
 impl<Q: Question> Clone for Choice<Q> {
     fn clone(&self) -> Self {

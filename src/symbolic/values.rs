@@ -69,6 +69,7 @@ impl Values {
     }
 
     /// The first `width` terms.
+    #[must_use]
     pub fn to_vec(&self, width: usize) -> Vec<Term> {
         self.chunks.iter().flat_map(|chunk| chunk.iter().copied()).take(width).collect()
     }
