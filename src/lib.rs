@@ -18,6 +18,7 @@ pub mod ids;
 pub mod budget;
 pub mod certify;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod cover;
 pub mod cutoff;
