@@ -95,6 +95,24 @@ fn every_engine_names_its_source_its_theorem_and_its_evidence() {
     }
 }
 
+/// A test that looks for the corpus by itself could pass without it. The file is linked into the other crates.
+#[test]
+fn one_file_knows_where_the_corpus_is() {
+    let users: Vec<String> = sources()
+        .into_iter()
+        .filter(|(_, text)| code_lines(text).any(|line| line.contains(concat!("var_os(\"CUSP_", "CORPUS"))))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        users,
+        [
+            "encodings/tests/common/shared_corpus.rs",
+            "solvers/tests/common/shared_corpus.rs",
+            "tests/support/shared_corpus.rs"
+        ]
+    );
+}
+
 #[test]
 fn no_file_is_too_long_to_read() {
     for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("tests/")) {
