@@ -11,7 +11,8 @@
 //! [`check`] is that path in one function. [`evidence`] is what engines answer with, helped by [`witnesses`]; `report` takes
 //! nothing that `certify` has not checked, and `certify` shares no code with the engines. The
 //! formula core that engines are phrased in lives in the crates `cusp-encodings` and
-//! `cusp-solvers`; [`witnesses`] helps engines to make formulas that are easy to check.
+//! `cusp-solvers`; [`witnesses`] helps engines to make formulas that are easy to check. Decisions about the semantics, and
+//! errors in the papers that the engines come from, are numbered in [`errata`].
 
 #[macro_use]
 pub mod ids;
@@ -25,6 +26,7 @@ pub mod cutoff;
 pub mod decide_net;
 pub mod diagnostic;
 pub mod engines;
+pub mod errata;
 pub mod evidence;
 pub mod lift;
 pub mod model;

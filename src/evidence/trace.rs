@@ -3,7 +3,7 @@
 //! A sequential run can be exponentially longer than the program: when each of N procedures calls
 //! the next twice, the shortest run has 2^N steps. A sequential trace is therefore a *shared
 //! call tree*: every run of a procedure is described once, by its entry state and its steps,
-//! and a step that calls refers to the callee's run.
+//! and a step that calls refers to the callee's run ([errata 18](crate::errata::item_18)).
 
 use rustc_hash::FxHashMap;
 

@@ -78,7 +78,7 @@ pub enum ExprKind {
     Binary(BinaryOp, ExprId, ExprId),
     /// `c ? t : e`
     Ite(ExprId, ExprId, ExprId),
-    /// `schoose[p, n]`
+    /// `schoose[p, n]` ([errata 3](crate::errata::item_3))
     Schoose(ExprId, ExprId),
     /// Stands where the text could not be read; an error was reported.
     Error,

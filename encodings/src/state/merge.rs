@@ -16,7 +16,7 @@ impl SymbolicState {
     /// A state for the union of both sets. Its size is linear in the number of variables that differ.
     ///
     /// Selecting by a guard (`ite(guard1, v1, v2)`) loses valuations of the second state wherever both guards
-    /// hold. So this is done only if the guards exclude each other; otherwise a fresh choice selects. Where
+    /// hold (errata 16 of the crate `cusp`). So this is done only if the guards exclude each other; otherwise a fresh choice selects. Where
     /// all values agree neither is needed.
     ///
     /// # Panics
