@@ -44,7 +44,7 @@ fn every_instance_is_read_in_both_forms_and_written_back() {
     }
 }
 
-/// By trying every assignment, on the instances that are small enough for it.
+/// Tries every assignment, on the instances that are small enough.
 #[test]
 fn small_instances_have_their_recorded_answers() {
     let (root, instances) = instances();
