@@ -12,8 +12,9 @@
 //! literal.
 //!
 //! Cost: one variable per gate, where a gate is an exclusive disjunction, an if-then-else or an n-ary
-//! conjunction; `n + 1` clauses per conjunction, 4 per exclusive disjunction, 6 per if-then-else (two of
-//! them are redundant; they propagate when both branches have the same value). If one polarity suffices, half of them.
+//! conjunction; `n + 1` clauses per conjunction, 4 per exclusive disjunction, 6 per if-then-else (two of them
+//! are redundant; they propagate when both branches have the same value). If one polarity suffices, half of
+//! them.
 //!
 //! Invariant (half): a *half* is one direction of the definition of a gate. If a half of a gate is emitted, then
 //! so are the halves of its inputs that it relies on. So a traversal stops at gates whose required halves have been
@@ -141,8 +142,8 @@ impl CnfEncoder {
 
     /// The nodes below `root` that lack a half they are needed for, parents before children.
     ///
-    /// The node with the greatest number is handled first, so all its parents have been handled before it and have marked
-    /// which halves they need. Every edge is followed once.
+    /// The node with the greatest number is handled first, so all its parents have been handled before it and
+    /// have marked which halves they need. Every edge is followed once.
     fn reach(&mut self, arena: &TermArena, root: Term, halves: u8) -> Vec<Term> {
         let mut reached = Vec::new();
         let mut frontier = BinaryHeap::new();
@@ -241,8 +242,8 @@ impl CnfEncoder {
         }
     }
 
-    /// The literals of the n-ary conjunction over `a`, `b` and the conjunctions below them that are part of it, each literal
-    /// once.
+    /// The literals of the n-ary conjunction over `a`, `b` and the conjunctions below them that are part of
+    /// it, each literal once.
     fn conjuncts(&self, arena: &TermArena, a: Term, b: Term) -> Vec<Lit> {
         let mut conjuncts = Vec::new();
         let mut stack = vec![b, a];

@@ -66,8 +66,8 @@ impl<V: Copy + Eq + Hash> Prefix<V> {
         Self { blocks: Vec::new(), quantified: FxHashSet::default() }
     }
 
-    /// Adds `variable` to the prefix, in the innermost position. Returns false and changes nothing if the variable is quantified
-    /// already.
+    /// Adds `variable` to the prefix, in the innermost position. Returns false and changes nothing if the
+    /// variable is quantified already.
     pub fn push(&mut self, quantifier: Quantifier, variable: V) -> bool {
         if !self.quantified.insert(variable) {
             return false;
@@ -138,8 +138,8 @@ impl<V: Copy + Eq + Hash> FromIterator<(Quantifier, V)> for Prefix<V> {
     }
 }
 
-/// A quantified conjunction of clauses. Variables without a quantifier count as existential variables of the outermost
-/// block.
+/// A quantified conjunction of clauses. Variables without a quantifier count as existential variables of the
+/// outermost block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qcnf {
     /// The quantifiers.

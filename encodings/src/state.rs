@@ -5,8 +5,8 @@
 //!
 //! A state is a guard and one value per program variable, all of them terms over choice variables. It stands
 //! for the set of valuations `{ values(c) | c a choice with guard(c) }`. Program points, expressions and
-//! names are not known here: the caller passes an expression as a term over the values of the state, with a fresh choice for
-//! every `*` in it.
+//! names are not known here: the caller passes an expression as a term over the values of the state, with a
+//! fresh choice for every `*` in it.
 //!
 //! Invariant (parameters): every variable in a guard or value is a choice, existentially quantified over the
 //! whole state. Renaming all choices of a state freshly does not change the set it stands for.

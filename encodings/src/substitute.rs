@@ -1,8 +1,8 @@
 //! Simultaneous substitution and renaming with fresh variables.
 //!
 //! Invariant (memo): once the image of a node is known it is never computed again, whichever root it is
-//! reached from; so the cost is proportional to the size of the cones of all roots together. The table covers the nodes below
-//! the roots only, even though images may be nodes that were created later.
+//! reached from; so the cost is proportional to the size of the cones of all roots together. The table covers
+//! the nodes below the roots only, even though images may be nodes that were created later.
 
 use rustc_hash::FxHashMap;
 

@@ -27,8 +27,8 @@ pub(super) fn imply_xor<S: ClauseSink + ?Sized>(output: Lit, a: Lit, b: Lit, sin
     sink.add_clause(&[!output, !a, !b]);
 }
 
-/// `output -> ite(condition, then, otherwise)`; the last clause is redundant; it propagates when both branches have the
-/// same value.
+/// `output -> ite(condition, then, otherwise)`; the last clause is redundant; it propagates when both
+/// branches have the same value.
 pub(super) fn imply_ite<S: ClauseSink + ?Sized>(
     output: Lit,
     condition: Lit,

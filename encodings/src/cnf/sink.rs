@@ -1,7 +1,8 @@
 //! The receiver of clauses.
 //!
 //! The trait `CollectClauses` of rustsat takes every clause as an owned vector, can fail, and does not create
-//! variables. Our encoders pass slices, cannot fail, and create variables one at a time, so they need a trait of their own.
+//! variables. Our encoders pass slices, cannot fail, and create variables one at a time, so they need a trait
+//! of their own.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Reader of QCIR-G14 text: a prefix over a circuit.
 //!
 //! Implements: C. Jordan, W. Klieber, M. Seidl, "Non-CNF QBF Solving with QCIR", AAAI-16 Workshop Beyond NP;
-//! prenex formulas only. Takes linear time and never panics. It is lenient where tools differ: it accepts names as
-//! well as numbers, keywords in upper and lower case, comments anywhere, statements across lines, and the output before
-//! or after the gates. Gates must be defined before they are used.
+//! prenex formulas only. Takes linear time and never panics. It is lenient where tools differ: it accepts
+//! names as well as numbers, keywords in upper and lower case, comments anywhere, statements across lines,
+//! and the output before or after the gates. Gates must be defined before they are used.
 
 use rustc_hash::FxHashMap;
 

@@ -1,8 +1,9 @@
 //! QDIMACS text: prefix and clauses.
 //!
-//! The reader takes linear time, needs memory in proportion to the length of the text (whatever the header announces),
-//! and never panics. It is lenient where tools differ: it accepts comment lines anywhere, neighbouring blocks with the same
-//! quantifier, empty blocks, clauses across lines, and variables without a quantifier (outermost existential).
+//! The reader takes linear time, needs memory in proportion to the length of the text (whatever the header
+//! announces), and never panics. It is lenient where tools differ: it accepts comment lines anywhere,
+//! neighbouring blocks with the same quantifier, empty blocks, clauses across lines, and variables without a
+//! quantifier (outermost existential).
 
 use std::fmt;
 

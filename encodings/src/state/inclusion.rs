@@ -16,8 +16,8 @@ pub struct Inclusion {
 }
 
 impl SymbolicState {
-    /// Asks whether every valuation of this state is also a valuation of `larger`. The choices of `larger` are replaced by fresh
-    /// ones, so the states may share choices.
+    /// Asks whether every valuation of this state is also a valuation of `larger`. The choices of `larger`
+    /// are replaced by fresh ones, so the states may share choices.
     ///
     /// # Panics
     /// If the states have different numbers of variables.

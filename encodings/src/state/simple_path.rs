@@ -14,11 +14,11 @@ pub fn different_state(arena: &mut TermArena, a: &[Term], b: &[Term]) -> Term {
     })
 }
 
-/// A term that holds if the first state comes strictly before the second in lexicographic order. The first variable is the
-/// most significant one, and false comes before true.
+/// A term that holds if the first state comes strictly before the second in lexicographic order. The first
+/// variable is the most significant one, and false comes before true.
 ///
-/// To ask for a set of different states, it is enough to ask for them in increasing order. That takes one constraint for each
-/// neighbouring pair instead of one for each pair.
+/// To ask for a set of different states, it is enough to ask for them in increasing order. That takes one
+/// constraint for each neighbouring pair instead of one for each pair.
 ///
 /// # Panics
 /// If the states have different numbers of variables.

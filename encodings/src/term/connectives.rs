@@ -31,8 +31,8 @@ impl TermArena {
     /// constant branch     match: ite(c, true, e)   result: or(c, e)   (and so on)
     /// ```
     ///
-    /// The last three need no code of their own. They follow from the rules for conjunction, or from replacing a branch by the
-    /// constant that it equals under the condition.
+    /// The last three need no code of their own. They follow from the rules for conjunction, or from
+    /// replacing a branch by the constant that it equals under the condition.
     pub fn ite(&mut self, condition: Term, then: Term, otherwise: Term) -> Term {
         let known = condition.uncomplemented();
         let then = if then.uncomplemented() == known { Term::constant(then == condition) } else { then };

@@ -2,9 +2,9 @@
 //!
 //! Invariant (position): node `n` lies in page `n / PAGE_NODES` and never moves; growing copies nothing.
 //!
-//! Invariant (slack): the allocator holds at most one page more than is in use, and an eighth of a page for each page because of
-//! rounding. By default, bumpalo doubles its chunks and holds up to twice as much memory as is needed. So before each page its
-//! limit is set such that the next chunk has room for one page only.
+//! Invariant (slack): the allocator holds at most one page more than is in use, and an eighth of a page for
+//! each page because of rounding. By default, bumpalo doubles its chunks and holds up to twice as much memory
+//! as is needed. So before each page its limit is set such that the next chunk has room for one page only.
 
 use bumpalo::Bump;
 use self_cell::self_cell;

@@ -4,13 +4,14 @@
 //! MEMICS 2006, extended by native exclusive disjunction.
 //!
 //! Every rule looks at the operands and at most one level below them. Its result is an existing term, or the
-//! request with an operand replaced by one of its descendants; so a request creates at most one node. Rules are tried in the
-//! order in which they are written, with the operands in both orders. Each rule has a test that is named after it.
+//! request with an operand replaced by one of its descendants; so a request creates at most one node. Rules
+//! are tried in the order in which they are written, with the operands in both orders. Each rule has a test
+//! that is named after it.
 
 use super::{Node, Term, TermArena};
 
-/// The largest number of replacements in one request. Longer sequences occur in contrived inputs only; the limit makes every
-/// request take constant time.
+/// The largest number of replacements in one request. Longer sequences occur in contrived inputs only; the
+/// limit makes every request take constant time.
 const MAX_STEPS: usize = 8;
 
 /// A request, or the result of a rule.
