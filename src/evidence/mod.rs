@@ -1,4 +1,4 @@
-//! What an engine answers, and what it shows for it.
+//! Verdicts of engines, and the evidence for them: certificates and traces.
 //!
 //! Evidence is plain data about the model. It can be checked without the engine that made it:
 //! see [`crate::certify`].
@@ -20,17 +20,17 @@ pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
 pub use trace::Trace;
 
-/// Outcome of one engine on one task.
+/// The outcome of one engine on one task.
 ///
 /// There is deliberately no "safe up to a bound": a bound that was reached without a proof is
-/// [`Verdict::Unknown`], and says so.
+/// [`Verdict::Unknown`], with the bound as the reason.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Proved; the certificate can be checked without the engine.
     Safe(Certificate),
     /// Refuted; the trace can be replayed without the engine.
     Unsafe(Trace),
-    /// Neither.
+    /// Neither proved nor refuted.
     Unknown(Unknown),
 }
 
