@@ -1,7 +1,7 @@
-//! What is wrong with an input, where, and what to do about it.
+//! Errors and warnings about an input, with their location and advice.
 //!
 //! A diagnostic is data; only [`render`] turns it into text. Messages are lower case, have no
-//! full stop, put names in backquotes, and speak of the program, not of the parser.
+//! full stop, put names in backquotes, and describe the program, not the parser.
 
 pub mod suggest;
 
@@ -9,10 +9,10 @@ use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer,
 
 use crate::source::{Source, Span};
 
-/// How bad it is.
+/// How severe a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// The input is used all the same.
+    /// The input can be used.
     Warning,
     /// The input cannot be used.
     Error,
@@ -21,28 +21,28 @@ pub enum Severity {
 /// One finding about an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// How severe a finding is.
     pub severity: Severity,
-    /// One sentence.
+    /// What is wrong, in one sentence.
     pub message: String,
-    /// Where.
+    /// The part of the text that the message is about.
     pub span: Span,
-    /// A word under the caret; may be empty.
+    /// A short text next to the caret; may be empty.
     pub caret: String,
-    /// Another place that explains this one.
+    /// Another part of the text that explains the finding, with a label.
     pub related: Option<(Span, String)>,
-    /// How to mend it.
+    /// Advice on how to correct it.
     pub help: Option<String>,
 }
 
 impl Diagnostic {
-    /// An error at a place.
+    /// An error about a part of the text.
     #[must_use]
     pub fn error(span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, span, message.into())
     }
 
-    /// A warning at a place.
+    /// A warning about a part of the text.
     #[must_use]
     pub fn warning(span: Span, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, span, message.into())
@@ -52,14 +52,14 @@ impl Diagnostic {
         Self { severity, message, span, caret: String::new(), related: None, help: None }
     }
 
-    /// Adds a word under the caret.
+    /// Adds a short text next to the caret.
     #[must_use]
     pub fn caret(mut self, text: impl Into<String>) -> Self {
         self.caret = text.into();
         self
     }
 
-    /// Adds a second place.
+    /// Adds another part of the text, with a label.
     #[must_use]
     pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
         self.related = Some((span, text.into()));
@@ -74,13 +74,13 @@ impl Diagnostic {
     }
 }
 
-/// Whether any of them makes the input unusable.
+/// Whether at least one of the findings is an error.
 #[must_use]
 pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().any(|d| d.severity == Severity::Error)
 }
 
-/// The diagnostics as text in the style of rustc, in the order of the text.
+/// Renders the diagnostics in the style of rustc, in the order of their positions in the input.
 #[must_use]
 pub fn render(source: &Source, diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
@@ -127,10 +127,10 @@ fn render_one(renderer: &Renderer, source: &Source, diagnostic: &Diagnostic) -> 
     renderer.render(&report)
 }
 
-/// Places further apart than this are shown one after the other.
+/// If two parts of the text are more lines apart than this, they are shown in separate snippets.
 const NEAR_LINES: usize = 40;
 
-/// Lines longer than this are cut around the place, which is then named apart from the text.
+/// Longer lines are cut on both sides of the span; its line and column are then shown on a line of their own.
 const LONG_LINE: usize = 4000;
 
 fn are_near(source: &Source, one: Span, other: Span) -> bool {
@@ -138,19 +138,19 @@ fn are_near(source: &Source, one: Span, other: Span) -> bool {
     lines <= NEAR_LINES && (one.to(other).end - one.to(other).start) as usize <= LONG_LINE
 }
 
-/// The part of the text that a diagnostic shows: the renderer looks at all it is given, and a
-/// thousand errors in a long file, or on a long line, must not cost a thousand long files.
+/// The part of the text that the renderer gets for a diagnostic. The renderer reads everything that it is
+/// given, so with the whole text a thousand errors in a long file, or on a long line, would take too long.
 struct Window<'a> {
     text: &'a str,
     start: usize,
-    /// What the window is about.
-    place: Span,
-    /// The text does not begin with its line.
+    /// The span that the diagnostic points at.
+    focus: Span,
+    /// The window begins in the middle of a line.
     is_cut: bool,
 }
 
 impl<'a> Window<'a> {
-    fn around(source: &'a Source, span: Span, place: Span) -> Self {
+    fn around(source: &'a Source, span: Span, focus: Span) -> Self {
         let text = source.text();
         let first = source.position(span.start).line;
         let last = source.position(span.end.max(span.start)).line;
@@ -158,7 +158,7 @@ impl<'a> Window<'a> {
         let line_end = source.line_start(last) + source.line(last).len();
         let start = at_character(text, line_start.max((span.start as usize).saturating_sub(LONG_LINE)));
         let end = at_character(text, line_end.min(span.end as usize + LONG_LINE)).max(start);
-        Self { text: &text[start..end], start, place, is_cut: start != line_start }
+        Self { text: &text[start..end], start, focus, is_cut: start != line_start }
     }
 
     fn show(
@@ -167,7 +167,7 @@ impl<'a> Window<'a> {
         annotations: impl IntoIterator<Item = annotate_snippets::Annotation<'a>>,
         elements: &mut Vec<Element<'a>>,
     ) {
-        let position = source.position(self.place.start);
+        let position = source.position(self.focus.start);
         let snippet = Snippet::source(self.text)
             .line_start(source.position(self.start as u32).line)
             .annotations(annotations);
@@ -186,7 +186,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The first boundary between characters from `offset` on.
+/// The first character boundary at or after `offset`.
 fn at_character(text: &str, offset: usize) -> usize {
     (offset..text.len()).find(|&i| text.is_char_boundary(i)).unwrap_or(text.len())
 }

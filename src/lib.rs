@@ -15,17 +15,20 @@
 //! certified answer, for programs and nets alike. [`evidence`] is what engines answer with. `report` takes nothing that
 //! [`certify`] has not checked, and `certify` shares no code with the engines. [`symbolic`] is what engines that ask SAT
 //! solvers share: programs as formulas. The formula core itself lives in the crates `cusp-encodings` and `cusp-solvers`.
+//! Decisions about the semantics, and errors in the papers that the engines come from, are numbered in [`errata`].
 
 #[macro_use]
 pub mod ids;
 pub mod budget;
 pub mod certify;
 pub mod check;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod cover;
 pub mod diagnostic;
 pub mod embed;
 pub mod engines;
+pub mod errata;
 pub mod evidence;
 pub mod lift;
 pub mod lower;

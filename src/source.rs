@@ -1,26 +1,26 @@
-//! Input text and places in it.
+//! Input texts, and positions and spans in them.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// A stretch of source text, in bytes.
+/// A contiguous part of the source text, as a range of byte offsets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Span {
-    /// First byte.
+    /// The offset of the first byte.
     pub start: u32,
-    /// One past the last byte.
+    /// The offset after the last byte.
     pub end: u32,
 }
 
 impl Span {
-    /// The stretch from `start` up to, not including, `end`.
+    /// The span from `start` up to, but not including, `end`.
     #[must_use]
     pub fn new(start: usize, end: usize) -> Self {
         Self { start: start as u32, end: end as u32 }
     }
 
-    /// The smallest stretch that holds both.
+    /// The smallest span that contains both.
     #[must_use]
     pub fn to(self, other: Self) -> Self {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
@@ -45,21 +45,20 @@ pub struct Source {
     lines: Vec<u32>,
 }
 
-/// Programs above this size are refused before they are read: offsets are 32 bits wide,
-/// and no program of this kind comes near it.
+/// Larger inputs are refused, because offsets have 32 bits. Real inputs are much smaller.
 pub const MAX_INPUT_BYTES: u64 = 512 << 20;
 
-/// Why a text could not be had at all.
+/// The reason why an input could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoadError {
     /// The file's name as the user wrote it.
     pub name: String,
-    /// A sentence without the name.
+    /// What is wrong, as the rest of a sentence that begins with the name.
     pub message: String,
 }
 
 impl Source {
-    /// A text under a name.
+    /// A text with the name that messages show for it.
     #[must_use]
     pub fn new(name: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
@@ -71,7 +70,7 @@ impl Source {
     /// Reads a file, or standard input for `-`.
     ///
     /// # Errors
-    /// When there is no such text: missing, unreadable, a directory, too large, or not text at all.
+    /// If the file does not exist, cannot be read, is a directory, is too large, or is not a text file.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
         if path == Path::new("-") {
             return Self::read("<stdin>".to_owned(), std::io::stdin().lock());
@@ -88,7 +87,7 @@ impl Source {
     fn read(name: String, mut input: impl Read) -> Result<Self, LoadError> {
         let fail = |name: &str, message: String| LoadError { name: name.to_owned(), message };
         let mut bytes = Vec::new();
-        // The first block tells a binary from a program without reading a gigabyte of it.
+        // The first block is examined by itself, so that a large binary file is not read completely.
         for limit in [1 << 16, MAX_INPUT_BYTES + 1] {
             let room = limit - bytes.len() as u64;
             input
@@ -110,7 +109,7 @@ impl Source {
         Ok(Self::new(name, text))
     }
 
-    /// The name to show.
+    /// The name that messages show.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -122,13 +121,13 @@ impl Source {
         &self.text
     }
 
-    /// The text of one stretch; empty when it lies outside.
+    /// The text of a span; empty if the span is not inside the text.
     #[must_use]
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// Line and column of a byte.
+    /// The line and column of a byte offset.
     #[must_use]
     pub fn position(&self, offset: u32) -> Position {
         let line = self.lines.partition_point(|&start| start <= offset);
@@ -137,13 +136,13 @@ impl Source {
         Position { line, column: before.chars().count() + 1 }
     }
 
-    /// The first byte of a line counted from 1.
+    /// The offset of the first byte of a line. Lines are counted from 1.
     #[must_use]
     pub fn line_start(&self, line: usize) -> usize {
         self.lines[line - 1] as usize
     }
 
-    /// The text of a line counted from 1, without its end.
+    /// The text of a line, without its line break. Lines are counted from 1.
     #[must_use]
     pub fn line(&self, line: usize) -> &str {
         let start = self.lines[line - 1] as usize;
@@ -152,7 +151,7 @@ impl Source {
     }
 }
 
-/// Old files hold comments in Latin-1; every byte is then one character.
+/// Decodes Latin-1, which comments in old files use: every byte is one character.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|&b| char::from(b)).collect()
 }
@@ -164,7 +163,7 @@ fn is_binary(byte: u8) -> bool {
 fn plain_io_message(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "does not exist".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "may not be read (permission denied)".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "cannot be read (permission denied)".to_owned(),
         std::io::ErrorKind::IsADirectory => "is a directory, not a program".to_owned(),
         _ => format!("cannot be read: {error}"),
     }

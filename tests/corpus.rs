@@ -1,7 +1,6 @@
 //! Real programs from other tools and our own, with the verdicts that are expected of them.
 //!
-//! The shared corpus is found by `CUSP_CORPUS`, or beside the project; without it, the test says so
-//! and looks at our own programs only.
+//! The shared corpus is found by `CUSP_CORPUS`, or beside the project; without it, its tests fail.
 
 mod support;
 
@@ -33,7 +32,7 @@ fn word(entry: &Entry) -> String {
 
 #[test]
 fn shared_programs_have_the_recorded_verdicts() {
-    let Some(entries) = manifest("bp") else { return };
+    let entries = manifest("bp");
     // Safe for any number of threads: no bounded exploration can show that.
     let beyond_explicit =
         ["bp/ijit/ase16.bm.set1/04_PrngSimp-L/satabs.2.bp", "bp/ijit/ase16.bm.set1/09_Stack-L/satabs.3.bp"];
@@ -52,7 +51,7 @@ fn shared_programs_have_the_recorded_verdicts() {
 /// mind is noticed. Their values were found by it, and agree with the file names that hint at one.
 #[test]
 fn programs_without_a_recorded_verdict_keep_the_one_they_got() {
-    let Some(entries) = manifest("bp") else { return };
+    let entries = manifest("bp");
     let known = [
         ("bp/getafix/regression/example.bp", "unsafe"),
         ("bp/getafix/regression/fib_3_safe.bp", "safe"),
@@ -71,6 +70,12 @@ fn programs_without_a_recorded_verdict_keep_the_one_they_got() {
         let entry = entries.iter().find(|entry| entry.name == name).expect("in the manifest");
         assert_eq!(word(entry), expected, "{name}");
     }
+}
+
+#[test]
+#[should_panic(expected = "set CUSP_CORPUS")]
+fn a_missing_corpus_fails_the_tests_that_need_it() {
+    support::shared_corpus::corpus_at("no/such/directory".into());
 }
 
 #[test]

@@ -15,7 +15,7 @@ use cusp::syntax::ast::Dialect;
 use cusp::syntax::{parse, print};
 use laws::{Rng, corpus, printing_laws_hold, tokens};
 
-/// Programs to begin with when there is no corpus, and besides it.
+/// Programs to begin with, besides those of the corpus.
 const OWN: [&str; 3] = [
     "decl a, b := T;\n/* c */ bool<2> f(p) begin\n  decl l;\n  enforce a;\n  L: 2: a, _ := f(p); // d\n  \
      if (a | !b) then return a, b; elsif 'a = b then skip else goto L, 2; fi\n  \

@@ -137,27 +137,31 @@ fn a_wrong_line_is_named() {
     let cases = [
         (String::new(), 1, "the file is empty"),
         ("\n# nothing\n\n".to_owned(), 3, "the file is empty"),
-        ("hello\n".to_owned(), 1, "it should be `cusp-evidence 1`"),
-        ("cusp-evidence 2\n".to_owned(), 1, "it should be"),
+        ("hello\n".to_owned(), 1, "the first line should be `cusp-evidence 1`"),
+        ("cusp-evidence 2\n".to_owned(), 1, "should be"),
         (body(""), 1, "the kind of evidence is missing"),
-        (body("certificate of honour\nend\n"), 2, "no such kind"),
-        (body("certificate no-violation-in-reach\n"), 3, "stops before its `end`"),
-        (body("certificate no-violation-in-reach\nend\nend"), 4, "behind the end"),
+        (body("certificate of honour\nend\n"), 2, "the kind of evidence is unknown"),
+        (body("certificate no-violation-in-reach\n"), 3, "has no `end`"),
+        (body("certificate no-violation-in-reach\nend\nend"), 4, "more text after `end`"),
         (body("certificate no-violation-in-reach\nedge"), 3, "`edge` is not expected"),
-        (body("certificate path-edges\nedge p0 n1 0 0 0\nend"), 3, "one word too many"),
+        (
+            body("certificate path-edges\nedge p0 n1 0 0 0\nend"),
+            3,
+            "unexpected word `0` at the end of the line",
+        ),
         (body("certificate path-edges\nedge p0 x1 0 0\nend"), 3, "`x1` is not a node"),
         (body("certificate path-edges\nedge p0 n01 0 0\nend"), 3, "`n01` is not a node"),
         (body("certificate path-edges\nedge p0 n4294967296 0 0\nend"), 3, "is not a node"),
-        (body("certificate path-edges\nedge p0 n1 0= 00\nend"), 3, "in one of the states only"),
+        (body("certificate path-edges\nedge p0 n1 0= 00\nend"), 3, "in only one of the two states"),
         (
             body(&format!("certificate path-edges\nedge p0 n1 - {}\nend", "0".repeat(129))),
             3,
             "at most 128 values",
         ),
         (body("certificate system-states\nthread p0 n1 0\nend"), 3, "`thread` is not expected"),
-        (body("certificate system-states\n\nstate - =\nend"), 4, "has no meaning"),
-        (body("certificate relations\ng2 = true\nend"), 3, "the next formula is `g1`"),
-        (body("certificate relations\ng1 = and g1 T\nend"), 3, "made of earlier ones"),
+        (body("certificate system-states\n\nstate - =\nend"), 4, "`=` is not allowed here"),
+        (body("certificate relations\ng2 = true\nend"), 3, "the next formula has to be `g1`"),
+        (body("certificate relations\ng1 = and g1 T\nend"), 3, "earlier formulas only"),
         (body("certificate relations\ng1 = or T T\nend"), 3, "a formula is"),
         (body("certificate relations\ng1 true\nend"), 3, "`true` should be `=`"),
         (body("certificate relations\n!g1 = true\nend"), 3, "`!g1` is not expected"),
@@ -168,11 +172,11 @@ fn a_wrong_line_is_named() {
         (body("certificate k-inductive\ncut p0 n2\nend"), 4, "`k` is missing"),
         (body("certificate k-inductive\nk -1\nend"), 3, "`-1` is not a number"),
         (body("certificate unrolling\ncopy 0 goto n1\nend"), 3, "entered by a `call` or a `loop`"),
-        (body("trace sequential\nstep a0 - -\nend"), 3, "the beginning of a `run`"),
-        (body("trace sequential\nrun p0 - -\nend"), 4, "has no end"),
+        (body("trace sequential\nstep a0 - -\nend"), 3, "expected `run`, found `step`"),
+        (body("trace sequential\nrun p0 - -\nend"), 4, "the end of the last run is missing"),
         (body("trace sequential\nrun p0 2 -\nend"), 3, "`2` is not values"),
         (body("trace interleaved\nstep 0 a1\nend"), 3, "`step` is not expected"),
-        (body("trace interleaved\nsystem - -\nsystem - -\nend"), 4, "after a `step` only"),
+        (body("trace interleaved\nsystem - -\nsystem - -\nend"), 4, "has to follow a `step`"),
         (body("trace interleaved\nsystem - -\nend"), 4, "the violation is missing"),
     ];
     for (text, line, reason) in cases {
@@ -180,7 +184,7 @@ fn a_wrong_line_is_named() {
         assert!(error.line == line && error.reason.contains(reason), "{text}\n{error}");
     }
     let error = read(b"cusp-evidence 1\n\xff\n").expect_err("no text");
-    assert_eq!(error.to_string(), "line 2: it is no text");
+    assert_eq!(error.to_string(), "line 2: it is not text");
 }
 
 /// Files with a few changed bytes: an error with a line, or evidence that is judged like any other.

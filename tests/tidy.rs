@@ -95,6 +95,58 @@ fn every_engine_names_its_source_its_theorem_and_its_evidence() {
     }
 }
 
+/// Documentation that names one of the errata links to it. Crates below this one cannot, and say where the errata are.
+#[test]
+fn mentions_of_errata_are_links() {
+    for (path, text) in sources().into_iter().filter(|(path, _)| path != "src/errata.rs") {
+        for line in text.lines().filter(|line| line.trim_start().starts_with("//")) {
+            for (start, word) in line.match_indices("errata ") {
+                let digits: String =
+                    line[start + word.len()..].chars().take_while(char::is_ascii_digit).collect();
+                let link = format!("[errata {digits}](crate::errata::item_{digits})");
+                let is_linked = line.contains(&link);
+                let is_elsewhere = line.contains(&format!("errata {digits} of the crate `cusp`"));
+                assert!(
+                    digits.is_empty() || is_linked || is_elsewhere,
+                    "{path} should say `{link}`:\n{line}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn errata_are_numbered_without_gaps() {
+    let text =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/errata.rs")).expect("UTF-8");
+    let items: Vec<&str> = text.lines().filter(|line| line.starts_with("pub mod ")).collect();
+    let titles: Vec<&str> = text.lines().filter(|line| line.starts_with("/// Errata ")).collect();
+    assert_eq!(items.len(), titles.len());
+    assert!(items.len() >= 37, "an item was removed");
+    for (number, (item, title)) in (1..).zip(items.iter().zip(&titles)) {
+        assert_eq!(*item, format!("pub mod item_{number} {{}}"));
+        assert!(title.starts_with(&format!("/// Errata {number}: ")), "{title}");
+    }
+}
+
+/// A test that looks for the corpus by itself could pass without it. The file is linked into the other crates.
+#[test]
+fn one_file_knows_where_the_corpus_is() {
+    let users: Vec<String> = sources()
+        .into_iter()
+        .filter(|(_, text)| code_lines(text).any(|line| line.contains(concat!("var_os(\"CUSP_", "CORPUS"))))
+        .map(|(path, _)| path)
+        .collect();
+    assert_eq!(
+        users,
+        [
+            "encodings/tests/common/shared_corpus.rs",
+            "solvers/tests/common/shared_corpus.rs",
+            "tests/support/shared_corpus.rs"
+        ]
+    );
+}
+
 #[test]
 fn no_file_is_too_long_to_read() {
     for (path, text) in sources().into_iter().filter(|(path, _)| !path.starts_with("tests/")) {

@@ -1,12 +1,16 @@
 //! The nets of the shared corpus, and runs of Cusp on them with a limit of processor time.
 #![allow(dead_code, reason = "every bench uses a part of it")]
 
+#[path = "../../tests/support/shared_corpus.rs"]
+mod shared_corpus;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::resource::{UsageWho, getrusage};
+use shared_corpus::shared_corpus;
 
 /// One file of the manifest.
 pub struct Entry {
@@ -15,15 +19,9 @@ pub struct Entry {
     pub options: Vec<String>,
 }
 
-/// Where the corpus is.
-pub fn root() -> PathBuf {
-    std::env::var_os("CUSP_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from)
-}
-
 /// The nets of the manifest whose path has one of the words, in its order; all without words.
 pub fn manifest(words: &[String]) -> Vec<Entry> {
-    let text = fs::read_to_string(root().join("manifest.tsv")).expect("a corpus (set CUSP_CORPUS)");
+    let text = fs::read_to_string(shared_corpus().join("manifest.tsv")).expect("a readable manifest");
     let lines = text.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     let nets = lines.filter(|fields| matches!(fields[1], "spec" | "tts"));
     let entries = nets.map(|fields| Entry {
@@ -109,7 +107,7 @@ pub fn run(command: &str, entry: &Entry, more: &[&str], limit: u64) -> Run {
         .args(["-c", &format!("ulimit -t {limit}; exec \"$0\" \"$@\"")])
         .arg(env!("CARGO_BIN_EXE_cusp"))
         .args([command, "--quiet"])
-        .arg(root().join(&entry.name))
+        .arg(shared_corpus().join(&entry.name))
         .args(&entry.options)
         .args(more)
         .stderr(Stdio::null())

@@ -1,7 +1,7 @@
 //! Throughput and size of the term arena, and one deep chain through every pass.
 //!
 //! Prints CSV: `family,size,median_micros,per_second,bytes_per_node`. Times are CPU times of this thread, so
-//! that a busy machine shows less. Every family knows its result by construction and checks it.
+//! that other work on the machine has little influence. Every family knows its result by construction and checks it.
 
 #![expect(clippy::cast_precision_loss, reason = "figures with one decimal")]
 #![expect(clippy::print_stdout, reason = "the table is what a bench is for")]
@@ -47,14 +47,14 @@ fn random_pairs(count: usize, window: usize) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Plays the requests against a new arena; every answer becomes an operand of later ones.
+/// Sends the requests to a new arena; every resulting term becomes an operand of later requests.
 fn play(pairs: &[(u32, u32)]) -> (TermArena, Vec<Term>) {
     let mut arena = TermArena::new();
     let mut terms: Vec<Term> = (0..64).map(|number| arena.var(VarId::new(number))).collect();
     terms.reserve(pairs.len());
     for &(a, b) in pairs {
         let [a, b] = [a, b].map(|pick| terms[(pick >> 1) as usize].complement_if(pick & 1 == 1));
-        // A conjunction of random terms soon is false; a constant would make the rest trivial.
+        // A conjunction of random terms soon becomes false; a constant would make the remaining requests trivial.
         let term = match arena.and(a, b) {
             Term::TRUE | Term::FALSE => a,
             term => term,
@@ -78,7 +78,7 @@ fn requests(family: &str, count: usize, pairs: &[(u32, u32)]) {
     report(family, count, micros, Some(bytes_per_node));
 }
 
-/// The requests of `and-random` a second time: all answers are known.
+/// The requests of `and-random` a second time: every term exists already.
 fn repeated_requests() {
     let pairs = random_pairs(REQUESTS, usize::MAX);
     let (mut arena, terms) = play(&pairs);
@@ -96,7 +96,7 @@ fn repeated_requests() {
     report("and-repeated", REQUESTS, micros, None);
 }
 
-/// A sink that counts.
+/// A sink that only counts clauses and variables.
 #[derive(Default)]
 struct Counter {
     vars: u32,

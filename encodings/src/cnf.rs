@@ -1,22 +1,24 @@
-//! Clauses from terms, incrementally and per polarity.
+//! Translation of terms to clauses, incrementally and separately for each polarity.
 //!
 //! Implements: G. S. Tseitin, "On the complexity of derivation in propositional calculus", 1968 (both
 //! directions of every definition), and D. A. Plaisted, S. Greenbaum, "A structure-preserving clause form
-//! translation", JSC 1986 (the direction that is needed), with upgrade: the missing half is emitted when it
-//! is first needed.
+//! translation", JSC 1986 (the direction that is needed), with upgrade: the direction that was not emitted
+//! is added when it is first needed.
 //!
 //! Guarantee (Tseitin): every assignment of the inputs extends to exactly one model of the clauses, and the
 //! literal of a term has the term's value in it. Guarantee (Plaisted-Greenbaum): every assignment of the
 //! inputs extends to a model in which the literals of all encoded terms have the terms' values; where a term
-//! was encoded positively, its literal implies it, and where negatively, it implies its literal.
+//! was encoded positively, the literal implies the term; where it was encoded negatively, the term implies the
+//! literal.
 //!
 //! Cost: one variable per gate, where a gate is an exclusive disjunction, an if-then-else or an n-ary
-//! conjunction; `n + 1` clauses per conjunction, 4 per exclusive disjunction, 6 per if-then-else (two are
-//! redundant and let equal branches propagate); half of them if one polarity suffices.
+//! conjunction; `n + 1` clauses per conjunction, 4 per exclusive disjunction, 6 per if-then-else (two of them
+//! are redundant; they propagate when both branches have the same value). If one polarity suffices, half of
+//! them.
 //!
-//! Invariant (half): if a half of a gate's definition is emitted, then so are the halves of its inputs that
-//! it relies on. So a visit stops where the wanted halves are there already, and a term that is asked for
-//! again costs nothing.
+//! Invariant (half): a *half* is one direction of the definition of a gate. If a half of a gate is emitted, then
+//! so are the halves of its inputs that it relies on. So a traversal stops at gates whose required halves have been
+//! emitted already, and encoding a term a second time costs nothing.
 
 mod clauses;
 mod sink;
@@ -37,31 +39,31 @@ pub enum Polarity {
     Positive,
     /// The term implies the literal: enough to assert or assume the complement of the literal.
     Negative,
-    /// Both.
+    /// Both directions.
     Both,
 }
 
 /// Which directions of the definitions are emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CnfStyle {
-    /// Always both.
+    /// Always both directions.
     Tseitin,
-    /// Those that are asked for.
+    /// Only the directions that are asked for.
     PlaistedGreenbaum,
 }
 
-/// Halves of definitions and other marks of one node, as bits.
+/// The emitted halves of a definition, and marks used during a traversal, as bits of one byte per node.
 mod mark {
     pub const POSITIVE: u8 = 1;
     pub const NEGATIVE: u8 = 2;
     pub const HALVES: u8 = POSITIVE | NEGATIVE;
     /// Shift from the emitted halves to the halves that the current call adds.
     pub const TO_ADD: u32 = 2;
-    /// Reached over two edges.
+    /// The current traversal reached the node over two edges.
     pub const SHARED: u8 = 1 << 4;
-    /// Reached over an uncomplemented edge of a conjunction.
+    /// The current traversal reached the node over an uncomplemented edge of a conjunction.
     pub const CONJUNCT: u8 = 1 << 5;
-    /// Part of the n-ary conjunction above it.
+    /// The node is part of the n-ary conjunction above it and has no literal of its own.
     pub const ABSORBED: u8 = 1 << 6;
 }
 
@@ -71,9 +73,9 @@ mod mark {
 #[derive(Clone, Debug)]
 pub struct CnfEncoder {
     style: CnfStyle,
-    /// Per node one more than the solver's variable, or 0.
+    /// For each node, one more than the number of its variable in the solver, or 0 if it has none.
     vars: Vec<u32>,
-    /// Per node the emitted halves; the other bits live during a call only.
+    /// For each node, the emitted halves. The other bits are used during one call only.
     marks: Vec<u8>,
 }
 
@@ -122,13 +124,13 @@ impl CnfEncoder {
         sink.add_clause(&[lit]);
     }
 
-    /// The literal of a term that has one. It may stand for one direction only.
+    /// The literal of a term, if it has been encoded. Perhaps only one direction of its definition has been emitted.
     #[must_use]
     pub fn literal(&self, term: Term) -> Option<Lit> {
         (*self.vars.get(term.index())? != 0).then(|| self.lit_of(term))
     }
 
-    /// The literal of a variable, if the solver has met it.
+    /// The literal of a variable, if it has been encoded.
     #[must_use]
     pub fn var_literal(&self, arena: &TermArena, var: VarId) -> Option<Lit> {
         self.literal(arena.find_var(var)?)
@@ -140,8 +142,8 @@ impl CnfEncoder {
 
     /// The nodes below `root` that lack a half they are needed for, parents before children.
     ///
-    /// The greatest node goes first, so all its parents have said by then which halves they need, and every
-    /// edge is followed once.
+    /// The node with the greatest number is handled first, so all its parents have been handled before it and
+    /// have marked which halves they need. Every edge is followed once.
     fn reach(&mut self, arena: &TermArena, root: Term, halves: u8) -> Vec<Term> {
         let mut reached = Vec::new();
         let mut frontier = BinaryHeap::new();
@@ -171,7 +173,7 @@ impl CnfEncoder {
         reached
     }
 
-    /// Notes that a parent needs these halves of `term`.
+    /// Marks that a parent needs these halves of `term`.
     fn need(&mut self, term: Term, halves: u8, position: u8, frontier: &mut BinaryHeap<Term>) {
         let marks = &mut self.marks[term.index()];
         let halves = if term.is_complemented() { halves >> 1 | (halves & 1) << 1 } else { halves };
@@ -185,7 +187,7 @@ impl CnfEncoder {
         *marks |= missing << mark::TO_ADD;
     }
 
-    /// Gives a node its variable and emits the halves to add, unless the conjunction above takes it in.
+    /// Gives a node its variable and emits the missing halves, unless the node is part of the conjunction above it.
     fn define<S: ClauseSink + ?Sized>(&mut self, arena: &TermArena, node: Term, sink: &mut S) {
         let index = node.index();
         let marks = self.marks[index];
@@ -203,7 +205,7 @@ impl CnfEncoder {
         let output = self.lit_of(node);
         let (positive, negative) = (to_add & mark::POSITIVE != 0, to_add & mark::NEGATIVE != 0);
         match gate {
-            // A node without children has no halves: none is ever missing again.
+            // A node without children has no definition, so no half of it is missing from now on.
             Gate::Input(_) => self.marks[index] |= mark::HALVES,
             Gate::True => {
                 self.marks[index] |= mark::HALVES;
@@ -240,7 +242,8 @@ impl CnfEncoder {
         }
     }
 
-    /// The literals of the n-ary conjunction over `a`, `b` and what they absorbed, each once.
+    /// The literals of the n-ary conjunction over `a`, `b` and the conjunctions below them that are part of
+    /// it, each literal once.
     fn conjuncts(&self, arena: &TermArena, a: Term, b: Term) -> Vec<Lit> {
         let mut conjuncts = Vec::new();
         let mut stack = vec![b, a];

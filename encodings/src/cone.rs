@@ -1,6 +1,6 @@
 //! What a term depends on: cone of influence and support.
 //!
-//! Cost: proportional to the cone, plus one bit per node below the greatest root.
+//! Cost: proportional to the size of the cone, plus one bit for each node up to the root with the greatest number.
 
 use crate::term::{Node, Term, TermArena, VarId};
 
@@ -51,7 +51,7 @@ impl TermArena {
         support
     }
 
-    /// The variable, if `term` is one (complemented or not).
+    /// The variable, if `term` is a variable or its complement.
     #[must_use]
     pub fn as_var(&self, term: Term) -> Option<VarId> {
         match self.node(term) {

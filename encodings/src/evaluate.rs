@@ -1,19 +1,19 @@
 //! Evaluation of terms, one assignment or 64 at a time.
 //!
-//! A word holds the values under 64 assignments; the gates are the machine's own bit operations. A single
-//! assignment is the word with 64 equal bits.
+//! A word holds the values under 64 assignments; gates are bit operations on words. A single
+//! assignment is represented by words with 64 equal bits.
 
 use crate::term::{Node, Term, TermArena, VarId};
 
 impl TermArena {
-    /// The value of `term` where each variable has the value that `value_of` gives.
+    /// The value of `term` if each variable has the value that `value_of` returns for it.
     #[must_use]
     pub fn evaluate(&self, term: Term, mut value_of: impl FnMut(VarId) -> bool) -> bool {
         self.simulate(&[term], |var| if value_of(var) { u64::MAX } else { 0 })[0] & 1 == 1
     }
 
     /// The values of the roots under 64 assignments: bit `i` of `word_of(x)` is the value of `x` in
-    /// assignment `i`, and bit `i` of a result the value of that root. `word_of` is asked once per variable.
+    /// assignment `i`, and bit `i` of a result the value of that root. `word_of` is called once per variable.
     #[must_use]
     pub fn simulate(&self, roots: &[Term], mut word_of: impl FnMut(VarId) -> u64) -> Vec<u64> {
         let cone = self.cone(roots);
@@ -55,7 +55,7 @@ impl Simulator {
         Self { seed, words: Vec::new() }
     }
 
-    /// The values of `term` under the 64 assignments. Always ask with the same arena.
+    /// The values of `term` under the 64 assignments. All calls must pass the same arena.
     pub fn word(&mut self, arena: &TermArena, term: Term) -> u64 {
         let seed = self.seed;
         for number in self.words.len()..=term.index() {
@@ -69,7 +69,7 @@ impl Simulator {
     /// The values of a variable under the 64 assignments of the simulator with this seed.
     #[must_use]
     pub fn input(seed: u64, var: VarId) -> u64 {
-        // The finaliser of splitmix64: every variable gets an independent-looking word.
+        // The finaliser of splitmix64: the words of different variables look independent.
         let mut word =
             seed.wrapping_add(u64::from(var.number()).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

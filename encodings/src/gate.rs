@@ -1,15 +1,15 @@
-//! Nodes with if-then-else recognised: what encoders and printers work on.
+//! Gates: nodes of the term graph, with if-then-else recognised. Encoders and printers work on gates.
 
 use crate::term::{Node, Term, TermArena, VarId};
 
 /// The gate of an uncomplemented node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gate {
-    /// The constant.
+    /// The constant true.
     True,
     /// A variable.
     Input(VarId),
-    /// A conjunction that is no if-then-else.
+    /// A conjunction that is not an if-then-else.
     And(Term, Term),
     /// An exclusive disjunction.
     Xor(Term, Term),

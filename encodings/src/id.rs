@@ -1,6 +1,6 @@
-//! Numbered names: one newtype per kind of thing, so that a term and a variable never mix.
+//! Typed ids: one newtype for each kind of thing, so that a term and a variable cannot be confused.
 
-/// Defines a `u32` newtype that prints as its prefix and number.
+/// Defines a `u32` newtype that is printed as a prefix followed by its number.
 ///
 /// ```
 /// cusp_encodings::define_id!(

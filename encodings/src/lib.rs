@@ -1,7 +1,7 @@
 //! Hash-consed Boolean terms and everything that formulas go through on their way to a solver.
 //!
-//! Pure: no solver, no program, no input or output. One path of data, in reading order; each arrow is one
-//! module:
+//! The crate is pure: it contains no solver, knows nothing about programs, and does no input or output. Data goes
+//! through its modules in this order:
 //!
 //! ```text
 //! statements -> [state] guards and values -> [term] one shared graph
@@ -11,19 +11,19 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`term`] | [`TermArena`]: nodes in pages, hash-consing behind one door, rewrite rules, connectives |
+//! | [`term`] | [`TermArena`]: storage of nodes, hash-consing, rewrite rules, connectives |
 //! | `cone` | [`TermArena::cone`], [`TermArena::support`]: what a term depends on |
-//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 ways), [`Simulator`] for growing arenas |
+//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 assignments at once), [`Simulator`] for growing arenas |
 //! | `substitute` | [`Substitution`], [`TermArena::rename_fresh`] |
 //! | `print` | [`TermArena::show`]: the stable text form, for people and snapshots |
 //! | [`cnf`] | [`CnfEncoder`]: Tseitin and Plaisted-Greenbaum with upgradeable polarity; [`ClauseSink`] |
-//! | [`mod@qbf`] | [`Qcir`] and [`Qcnf`], their texts both ways, and the way from one to the other |
+//! | [`mod@qbf`] | [`Qcir`] and [`Qcnf`], readers and writers for their texts, and conversions between them |
 //! | [`mod@state`] | [`SymbolicState`], [`PathEdge`]: strongest postconditions, merge, summaries, simple paths, inclusion |
 //!
-//! Literals, variables and clauses are rustsat's, re-exported here.
+//! The types of literals, variables and clauses are those of rustsat and are re-exported here.
 //!
 //! Nothing here recurses on the depth of a formula: children have smaller numbers than their parents, so
-//! loops over numbers (or an explicit stack) do.
+//! a loop over the numbers, or an explicit stack, is enough.
 //!
 //! ```
 //! use cusp_encodings::{ClauseList, CnfEncoder, CnfStyle, Polarity, TermArena};

@@ -1,14 +1,15 @@
 //! Terms as text, for people and snapshots.
 //!
-//! One line per root. A gate that is used more than once gets a name and a line of its own above:
+//! Each root is printed on one line. A gate that is used more than once gets a name and a line of its own above the
+//! roots:
 //!
 //! ```text
 //! let s1 = x0 ^ x1
 //! ite(x2, s1, !s1 & x3)
 //! ```
 //!
-//! Complemented conjunctions print as disjunctions. Equal terms of one arena print as equal text; the text
-//! does not depend on what else the arena holds, only on the order in which the gates were made.
+//! Complemented conjunctions print as disjunctions. Equal terms of one arena have the same text. The text
+//! does not depend on other terms in the arena, only on the order in which the gates were created.
 
 use std::fmt;
 
@@ -30,7 +31,7 @@ pub struct Show<'a> {
     roots: &'a [Term],
 }
 
-/// The operator around an expression: what needs no parentheses inside it.
+/// The operator around an expression, which decides whether the expression needs parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Nothing,
@@ -51,17 +52,17 @@ impl Around {
     }
 }
 
-/// What is still to be printed.
+/// Pieces that are still to be printed.
 #[derive(Clone, Copy)]
 enum Piece {
     Text(&'static str),
     Expression(Term, Around),
-    /// An expression even though its gate has a name.
+    /// The definition of a gate, even though the gate has a name.
     Definition(Term),
 }
 
 impl Show<'_> {
-    /// Per node the number of its name, or 0.
+    /// For each node, the number in its name, or 0 if it has no name.
     fn names(&self) -> (Vec<Term>, Vec<u32>) {
         let gates = gates_below(self.arena, self.roots);
         let mut uses = vec![0u32; gates.last().map_or(0, |top| top.index() + 1)];
@@ -134,7 +135,7 @@ impl Show<'_> {
     }
 }
 
-/// `a operator b`, in parentheses unless it stands alone or in the same operator.
+/// `a operator b`, in parentheses unless it is a whole line or an operand of the same operator.
 fn push_infix(stack: &mut Vec<Piece>, operator: Around, around: Around, a: Term, b: Term) {
     let is_bare = around == operator || around == Around::Nothing;
     stack.extend((!is_bare).then_some(Piece::Text(")")));

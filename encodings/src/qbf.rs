@@ -25,10 +25,10 @@ pub use self::qcir_write::QcirText;
 use crate::cnf::ClauseList;
 use crate::term::{Term, TermArena, VarId};
 
-/// For all, or for some.
+/// Universal or existential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Quantifier {
-    /// For some value.
+    /// There is a value.
     Exists,
     /// For all values.
     Forall,
@@ -66,8 +66,8 @@ impl<V: Copy + Eq + Hash> Prefix<V> {
         Self { blocks: Vec::new(), quantified: FxHashSet::default() }
     }
 
-    /// Quantifies `variable` inside of everything so far. Returns whether it was free until now; a variable
-    /// that is quantified already stays where it is.
+    /// Adds `variable` to the prefix, in the innermost position. Returns false and changes nothing if the
+    /// variable is quantified already.
     pub fn push(&mut self, quantifier: Quantifier, variable: V) -> bool {
         if !self.quantified.insert(variable) {
             return false;
@@ -79,7 +79,7 @@ impl<V: Copy + Eq + Hash> Prefix<V> {
         true
     }
 
-    /// Quantifies those of `variables` that are still free existentially, outside of everything.
+    /// Adds those of `variables` that are not quantified yet as existential variables, in the outermost block.
     pub fn close(&mut self, variables: impl IntoIterator<Item = V>) {
         let free: Vec<V> =
             variables.into_iter().filter(|&variable| self.quantified.insert(variable)).collect();
@@ -138,7 +138,8 @@ impl<V: Copy + Eq + Hash> FromIterator<(Quantifier, V)> for Prefix<V> {
     }
 }
 
-/// A quantified conjunction of clauses. Variables without a quantifier count as existential, outermost.
+/// A quantified conjunction of clauses. Variables without a quantifier count as existential variables of the
+/// outermost block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qcnf {
     /// The quantifiers.
@@ -147,7 +148,8 @@ pub struct Qcnf {
     pub matrix: ClauseList,
 }
 
-/// A quantified term of some arena. Variables without a quantifier count as existential, outermost.
+/// A quantified term of some arena. Variables without a quantifier count as existential variables of the outermost
+/// block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Qcir {
     /// The quantifiers.

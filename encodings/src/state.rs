@@ -5,13 +5,13 @@
 //!
 //! A state is a guard and one value per program variable, all of them terms over choice variables. It stands
 //! for the set of valuations `{ values(c) | c a choice with guard(c) }`. Program points, expressions and
-//! names are the caller's: an expression comes in as the term it has over the values of the state, with a
+//! names are not known here: the caller passes an expression as a term over the values of the state, with a
 //! fresh choice for every `*` in it.
 //!
 //! Invariant (parameters): every variable in a guard or value is a choice, existentially quantified over the
 //! whole state. Renaming all choices of a state freshly does not change the set it stands for.
 //!
-//! Table 3.1 here: `skip`, `goto` and `return` keep the state; the others are [`SymbolicState::assume`],
+//! The statements of table 3.1: `skip`, `goto` and `return` keep the state; the others are [`SymbolicState::assume`],
 //! [`SymbolicState::assign`], [`SymbolicState::assign_constrained`]; `dead` is [`SymbolicState::havoc`], and
 //! an assertion splits the state ([`SymbolicState::assert`]).
 
@@ -36,16 +36,16 @@ crate::define_id!(
 /// A set of valuations in parametric form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SymbolicState {
-    /// Which choices count.
+    /// The condition under which a choice contributes a valuation.
     pub guard: Term,
-    /// What each variable is, depending on the choices.
+    /// The value of each variable, depending on the choices.
     pub values: Vec<Term>,
 }
 
 /// The two outcomes of an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assertion {
-    /// The runs that go on, with the condition assumed.
+    /// The runs that continue, with the condition assumed.
     pub pass: SymbolicState,
     /// The runs that violate it.
     pub fail: SymbolicState,
@@ -66,7 +66,7 @@ impl SymbolicState {
         self.values[slot.index()]
     }
 
-    /// Whether rewriting alone has shown that no valuation is left. If not, there may still be none.
+    /// Whether rewriting alone has shown that the set is empty. If this is false, the set may still be empty.
     #[must_use]
     pub fn is_known_empty(&self) -> bool {
         self.guard == Term::FALSE
@@ -78,14 +78,14 @@ impl SymbolicState {
         Self { guard: arena.and(self.guard, condition), values: self.values.clone() }
     }
 
-    /// `assert condition`: fails where some choice makes the condition false, and goes on where some choice
+    /// `assert condition`: fails where some choice makes the condition false, and continues where some choice
     /// makes it true. The guards of the two outcomes exclude each other.
     #[must_use]
     pub fn assert(&self, arena: &mut TermArena, condition: Term) -> Assertion {
         Assertion { pass: self.assume(arena, condition), fail: self.assume(arena, !condition) }
     }
 
-    /// Parallel assignment: all terms are over the old values. If a slot occurs twice, the last one counts.
+    /// Parallel assignment: all terms are over the old values. If a slot occurs twice, its last term is used.
     ///
     /// # Panics
     /// If the state lacks a slot.
@@ -125,7 +125,7 @@ impl SymbolicState {
         self.assign(&updates)
     }
 
-    /// The state over some of its variables only, in the given order.
+    /// The state restricted to some of its variables, in the given order.
     ///
     /// # Panics
     /// If the state lacks a slot.

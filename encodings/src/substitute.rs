@@ -1,14 +1,14 @@
 //! Simultaneous substitution and renaming with fresh variables.
 //!
-//! Invariant (memo): once the image of a node is known it is never computed again, by whichever root it is
-//! reached; so the cost is proportional to the cones of all roots together. Images may be larger than any
-//! node that was there before, but only nodes below the roots are looked up.
+//! Invariant (memo): once the image of a node is known it is never computed again, whichever root it is
+//! reached from; so the cost is proportional to the size of the cones of all roots together. The table covers
+//! the nodes below the roots only, even though images may be nodes that were created later.
 
 use rustc_hash::FxHashMap;
 
 use crate::term::{Node, Term, TermArena, VarId};
 
-/// A map from variables to terms, applied to all variables at the same time. Other variables stay.
+/// A map from variables to terms, applied to all variables at the same time. Other variables are unchanged.
 ///
 /// ```
 /// # use cusp_encodings::{Substitution, TermArena};
@@ -22,17 +22,17 @@ use crate::term::{Node, Term, TermArena, VarId};
 #[derive(Clone, Debug)]
 pub struct Substitution {
     map: FxHashMap<VarId, Term>,
-    /// Per node one more than the number of its image, or 0.
+    /// For each node, one more than the number of its image, or 0 if that is not known yet.
     images: Vec<u32>,
 }
 
 impl Substitution {
-    /// The substitution with these images; the last one counts if a variable has several.
+    /// The substitution with these images. If a variable has several, the last one is used.
     pub fn new(map: impl IntoIterator<Item = (VarId, Term)>) -> Self {
         Self { map: map.into_iter().collect(), images: Vec::new() }
     }
 
-    /// The term with every mapped variable replaced. Always ask with the same arena.
+    /// The term with every mapped variable replaced. All calls must pass the same arena.
     pub fn apply(&mut self, arena: &mut TermArena, term: Term) -> Term {
         if self.images.len() <= term.index() {
             self.reserve(term.index() + 1);
@@ -79,7 +79,7 @@ impl Substitution {
         Some(Term::from_number(number).complement_if(term.is_complemented()))
     }
 
-    /// The images of both children, or the missing ones on the stack.
+    /// The images of both children; if one is not known yet, `None`, and the child is pushed on the stack.
     fn children(&self, a: Term, b: Term, stack: &mut Vec<Term>) -> Option<(Term, Term)> {
         let images = (self.image(a), self.image(b));
         if images.1.is_none() {
@@ -92,12 +92,12 @@ impl Substitution {
     }
 }
 
-/// Terms over fresh variables, and where these came from.
+/// Terms over fresh variables, with the variables that these replace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming {
     /// The renamed terms, in the order they were given.
     pub terms: Vec<Term>,
-    /// Old and new variable, in the order of the old ones.
+    /// Pairs of an old and a new variable, in the order of the old ones.
     pub renamed: Vec<(VarId, VarId)>,
 }
 

@@ -1,8 +1,8 @@
 //! Hash-consed Boolean terms.
 //!
 //! A [`Term`] is an edge: the number of a node and a complement bit. Nodes are conjunctions, exclusive
-//! disjunctions and variables; everything else is built from them, and [`TermArena::as_ite`] finds
-//! if-then-else again by its shape.
+//! disjunctions and variables; everything else is built from them, and [`TermArena::as_ite`] recognises
+//! if-then-else by its shape.
 //!
 //! Invariant (uniqueness): two terms of one arena are equal iff they are structurally equal. Every
 //! constructor goes through `TermArena::intern`, the only place that creates a node.
@@ -13,7 +13,7 @@
 //!
 //! Invariant (kind): a node is two words. `[a, b]` with `a < b` is the conjunction of the edges `a` and
 //! `b`; with `a > b` their exclusive disjunction, both uncomplemented; `[v, v]` is variable `v`. Node 0
-//! is `true` and never in the table.
+//! is `true`; it is not in the table.
 //!
 //! Invariant (load): at most two thirds of the table are occupied, so a node costs 8 bytes in its page and
 //! between 6 and 12 bytes in the table. A bound of one half would take more than 24 bytes per node after each
@@ -35,7 +35,7 @@ crate::define_id!(
 
 /// A Boolean function: an edge to a node of one [`TermArena`], with a complement bit.
 ///
-/// Terms of different arenas do not mix. Equal terms are equal numbers; `!term` costs nothing.
+/// Terms of different arenas must not be mixed. Comparing terms compares numbers, and `!term` flips one bit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term(u32);
 
@@ -57,7 +57,7 @@ impl Term {
         Term(number)
     }
 
-    /// The constant of this truth value.
+    /// The constant with this truth value.
     #[must_use]
     pub const fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
@@ -128,7 +128,7 @@ impl fmt::Debug for Term {
     }
 }
 
-/// What the node under a term is, without the term's own complement bit.
+/// The node that a term refers to, without the complement bit of the term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// The constant.
@@ -141,7 +141,7 @@ pub enum Node {
     Xor(Term, Term),
 }
 
-/// The owner of all nodes: builds terms and looks into them.
+/// The owner of all nodes. Terms are built and inspected through it.
 ///
 /// An arena is `Send` and not `Sync`: a thread that builds formulas owns its arena.
 pub struct TermArena {
@@ -177,13 +177,13 @@ impl TermArena {
         self.nodes.memory_bytes() + self.table.capacity() * size_of::<u32>()
     }
 
-    /// How often a node was asked for: what is not a new node was shared.
+    /// How often a node was requested, whether it was created or existed already.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// The node under `term`, whatever the complement bit of `term`.
+    /// The node that `term` refers to; the complement bit of `term` is ignored.
     ///
     /// # Panics
     /// If `term` belongs to a larger arena.
@@ -200,7 +200,7 @@ impl TermArena {
         }
     }
 
-    /// The term of a variable; the variable need not have been seen before.
+    /// The term of a variable, which may be new to the arena.
     pub fn var(&mut self, var: VarId) -> Term {
         self.next_var = self.next_var.max(u64::from(var.number()) + 1);
         self.intern([var.number(), var.number()])
@@ -243,7 +243,7 @@ impl TermArena {
         Term::from_node(index as u32)
     }
 
-    /// The one door: finds the node or makes it.
+    /// Finds a node or creates it. No other function creates nodes.
     fn intern(&mut self, node: [u32; 2]) -> Term {
         self.requests += 1;
         let slot = match self.probe(node) {
@@ -274,7 +274,7 @@ impl TermArena {
     #[cold]
     fn grow_table(&mut self) {
         let mask = self.table.len() * 2 - 1;
-        // The old table is dropped before the new one is made: the numbers are all in the pages.
+        // The old table is dropped before the new one is allocated, which saves memory: the pages hold all nodes.
         self.table = Vec::new();
         self.table = vec![0; mask + 1];
         for number in 1..self.nodes.len() as u32 {
@@ -299,7 +299,8 @@ impl fmt::Debug for TermArena {
     }
 }
 
-/// One multiplication to 128 bits, folded: neighbouring nodes land far apart, and every bit counts.
+/// Hashes by one multiplication to 128 bits and an exclusive or of both halves. Neighbouring nodes get distant
+/// slots, and every bit of the operands has an influence.
 fn hash([a, b]: [u32; 2]) -> usize {
     let key = u64::from(a) << 32 | u64::from(b);
     let product = u128::from(key ^ 0x9E37_79B9_7F4A_7C15) * 0xD6E8_FEB8_6659_FD93;

@@ -60,7 +60,7 @@ pub(crate) fn random_terms(rng: &mut Rng, arena: &mut TermArena, var_count: u32,
     pool[from..].iter().map(|term| term.complement_if(rng.flip())).collect()
 }
 
-/// A chain in which no gate is an n-ary continuation of the one below: every variable once, gates alternating.
+/// A chain of alternating gates over all variables, each once, in which no two gates can be merged into an n-ary one.
 pub(crate) fn chain(length: usize) -> (TermArena, Term) {
     let mut arena = TermArena::new();
     let mut term = arena.var(VarId::new(0));
@@ -98,8 +98,8 @@ pub(crate) fn truth_table(arena: &TermArena, term: Term) -> u64 {
 }
 
 /// Calls `visit` with every term of at most `gates` gates over three variables and with its complement, each
-/// once; a gate is a conjunction with any signs, an exclusive disjunction or an if-then-else over what came
-/// before.
+/// once; a gate is a conjunction with any signs, an exclusive disjunction or an if-then-else over earlier
+/// terms.
 pub(crate) fn for_each_term(gates: usize, mut visit: impl FnMut(&TermArena, Term)) {
     let mut arena = TermArena::new();
     let mut pools = vec![vars(&mut arena, 3)];

@@ -1,31 +1,30 @@
 //! The instances of the shared corpus, in both of their forms.
-#![allow(clippy::print_stderr, reason = "a corpus that is not there must be noticed")]
+
+#[path = "common/shared_corpus.rs"]
+mod shared_corpus;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cusp_encodings::qbf::{Qcir, Qcnf, Quantifier};
 use cusp_encodings::{CnfStyle, TermArena, VarId};
 
-/// Names and answers, or `None` without a corpus.
-fn instances() -> Option<(PathBuf, Vec<(String, bool)>)> {
-    let root = std::env::var_os("CUSP_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus"), PathBuf::from);
-    let Ok(manifest) = fs::read_to_string(root.join("qbf/manifest.tsv")) else {
-        let place = root.display();
-        eprintln!("NOTE: no shared corpus at {place}; its formulas are NOT tested (set CUSP_CORPUS)");
-        return None;
-    };
+use crate::shared_corpus::shared_corpus;
+
+/// The directory of the instances, with their names and answers.
+fn instances() -> (PathBuf, Vec<(String, bool)>) {
+    let root = shared_corpus().join("qbf");
+    let manifest = fs::read_to_string(root.join("manifest.tsv")).expect("a manifest of the instances");
     let line = |line: &str| {
         let mut fields = line.split('\t');
         (fields.next().unwrap_or_default().to_owned(), fields.next() == Some("true"))
     };
-    Some((root.join("qbf"), manifest.lines().skip(1).map(line).collect()))
+    (root, manifest.lines().skip(1).map(line).collect())
 }
 
 #[test]
 fn every_instance_is_read_in_both_forms_and_written_back() {
-    let Some((root, instances)) = instances() else { return };
+    let (root, instances) = instances();
     assert!(instances.len() >= 25);
     for (name, _) in instances {
         let text = |extension: &str| {
@@ -45,10 +44,10 @@ fn every_instance_is_read_in_both_forms_and_written_back() {
     }
 }
 
-/// By trying every assignment, on the instances that are small enough for it.
+/// Tries every assignment, on the instances that are small enough.
 #[test]
 fn small_instances_have_their_recorded_answers() {
-    let Some((root, instances)) = instances() else { return };
+    let (root, instances) = instances();
     let mut decided = 0;
     for (name, expected) in instances {
         let text = fs::read_to_string(root.join(format!("{name}.qcir"))).expect("a circuit file");

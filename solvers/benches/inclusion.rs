@@ -89,7 +89,7 @@ fn truth(answer: &QbfAnswer) -> Option<bool> {
 fn run_corpus(out: &mut impl Write) -> io::Result<()> {
     let limit = Duration::from_secs(15);
     let mut score = Score::default();
-    for instance in corpus::instances().unwrap_or_default() {
+    for instance in corpus::instances() {
         let mut arena = TermArena::new();
         let formula = Qcir::from_qcir(&instance.qcir, &mut arena).expect("the corpus is well-formed");
         let question = Question::from_qcir(&arena, &formula).expect("the corpus is forall-exists");

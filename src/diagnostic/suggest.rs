@@ -1,11 +1,11 @@
-//! "did you mean": the nearest known name.
+//! Suggestions for misspelt names ("did you mean").
 
-/// The candidate nearest to `name`, if it is near enough to be a slip.
+/// The candidate that is most similar to `name`, if it is similar enough for `name` to be a typing mistake.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a String>) -> Option<&'a str> {
-    // Between names of one or two letters, everything is a slip of everything.
+    // Names of one or two letters are all similar to each other, so nothing is suggested for them.
     let limit = name.chars().count() / 3;
     candidates
-        // Comparing everything with everything is for human-sized files.
+        // Comparing with every candidate would take too long in very large files.
         .take(1000)
         .map(|candidate| (distance(name, candidate, limit), candidate))
         .filter(|&(distance, _)| distance <= limit)
@@ -13,7 +13,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a String>) -> 
         .map(|(_, candidate)| candidate.as_str())
 }
 
-/// Edit distance, or anything above `limit` once it is known to be larger.
+/// The edit distance, or some number above `limit` if it is larger than `limit`.
 fn distance(left: &str, right: &str, limit: usize) -> usize {
     if left.len().abs_diff(right.len()) > 4 * limit || left.len().max(right.len()) > 200 {
         return limit + 1;

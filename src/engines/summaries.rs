@@ -8,7 +8,7 @@
 //!
 //! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), or a shared call tree.
 //!
-//! Deviation: the printed algorithm is unsound twice. A call is always entered, always remembered, and gets
+//! Deviation: the printed algorithm is unsound twice ([errata 11](crate::errata::item_11)). A call is always entered, always remembered, and gets
 //! every existing and every later summary; a summary applies wherever entry and call overlap. The
 //! forall-exists question is asked for subsumption only, against the union of the edges at a node. Edges are
 //! kept at cuts only (entries, loop heads, exits); between them, blocks merge all paths, which is what the

@@ -13,10 +13,10 @@
 //! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) with the entries that may fail, or a shared call tree.
 //!
 //! Deviation: summaries relate entry to exit, and would miss a violation in a call that does not return; so
-//! the entries that lead to a violation are a relation as well, and callers inherit it (errata 13). Whether
-//! a further unrolling adds something is asked as inclusion, which the one-point rule turns into a plain SAT
+//! the entries that lead to a violation are a relation as well, and callers inherit it
+//! ([errata 13](crate::errata::item_13)). Whether a further unrolling adds something is asked as inclusion, which the one-point rule turns into a plain SAT
 //! question for projected relations; the longest loop-free path and the longest chain of different heads, which
-//! the thesis counts, can be exponentially longer (errata 14), and are looked at where the inclusion stack gives up,
+//! the thesis counts, can be exponentially longer ([errata 14](crate::errata::item_14)), and are looked at where the inclusion stack gives up,
 //! or if one asks for it: see [`Completeness`].
 
 use super::summarising::export;

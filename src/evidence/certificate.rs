@@ -4,19 +4,19 @@ use super::formula::{Formulas, Literal};
 use crate::model::cube::Cube;
 use crate::model::{EdgeId, Node, ProcId};
 
-/// What shows that a program is safe.
+/// A proof that a program is safe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Certificate {
-    /// Whatever the data, control never comes to a statement that could violate the property.
+    /// Even if conditions and values are ignored, control never reaches a statement that could violate the property.
     NoViolationInReach,
-    /// A set of path edges that holds the start, is closed under all steps, and violates nothing.
+    /// A set of path edges that contains the start states, is closed under all steps, and contains no violation.
     PathEdges(Vec<PathEdge>),
-    /// A set of system states that holds the start, is closed under all steps, and violates
-    /// nothing.
+    /// A set of system states that contains the start states, is closed under all steps, and contains no violation.
     SystemStates(Vec<SystemState>),
-    /// Relations between entry and current states at some program counters that hold the start, are
-    /// closed under all runs from one of these program counters to the next, and violate nothing.
+    /// Relations between entry states and current states at some program counters. They contain the start
+    /// states, are closed under all runs from one of these program counters to the next, and contain no
+    /// violation.
     Relations(Relations),
     /// The property is inductive over `k` steps.
     KInductive(KInductive),
@@ -25,32 +25,32 @@ pub enum Certificate {
     Unrolling(Unrolling),
 }
 
-/// Where a relation holds.
+/// What a relation is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
-    /// At a program counter.
+    /// The states at a program counter.
     Node(Node),
-    /// Nowhere: the relation speaks of entry states only, and these are the ones from which the
-    /// property may be violated before the procedure returns.
+    /// The entry states from which the property may be violated before the procedure returns. Such a relation
+    /// has no current states.
     Failure,
 }
 
 /// A set of (entry state, current state) pairs of one procedure in parametric form: a pair belongs to
 /// it iff some values of the parameters satisfy the guard and yield both states.
 ///
-/// Relations of the same procedure and place stand for their union.
+/// Several relations of one procedure with the same [`Place`] represent their union.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
-    /// Where.
+    /// What the relation is about.
     pub place: Place,
-    /// Which values of the parameters count.
+    /// The condition that the values of the parameters have to satisfy.
     pub guard: Literal,
-    /// Globals and parameters of the procedure at its entry; `None` for any value, whatever the others
-    /// are.
+    /// The globals and the parameters of the procedure at its entry; `None` for any value, independently of
+    /// the others.
     pub entry: Vec<Option<Literal>>,
-    /// Globals and locals now; `None` for any value. Empty for [`Place::Failure`].
+    /// The globals and locals in the current state; `None` for any value. Empty for [`Place::Failure`].
     pub now: Vec<Option<Literal>>,
 }
 
@@ -70,37 +70,38 @@ pub struct Relation {
 ///   such locals, the call may return with every pair of the relation at the callee's exit that has this entry;
 /// - where the property may be violated on the way, or a call that can be entered has an entry in the callee's
 ///   [`Place::Failure`], the entry state of the pair is in the failures of the procedure; a run ends where it
-///   violates, so nothing is asked about what comes behind it;
+///   violates, so nothing is required of the rest of the block;
 /// - no start state is in the failures of the start procedure.
 ///
 /// These conditions, the *obligations*, are numbered, and so are the variables of their formulas; see
 /// [`crate::certify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Relations {
-    /// All formulas. A parameter means the same in all formulas of one relation and nothing outside.
+    /// All formulas. A parameter has the same value in all formulas of one relation; different relations have
+    /// different parameters, even if these have the same number.
     pub formulas: Formulas,
-    /// The relations, by procedure and place.
+    /// The relations. Engines sort them by procedure and [`Place`]; the checker accepts any order.
     pub relations: Vec<Relation>,
-    /// What shows that the states of an obligation are in a relation whose parameters they do not
-    /// determine. A parameter is determined if it is, complemented or not, one of the
-    /// components of the relation.
+    /// Values of parameters which show that the states of an obligation are in a relation. They are needed
+    /// for parameters that the states do not determine. A parameter is determined if one of the components of
+    /// the relation is this parameter or its complement.
     pub witnesses: Vec<Witness>,
     /// Whether the witnesses still have to be found before the relations can be checked. Files hold only relations
     /// that are complete.
     pub needs_witnesses: bool,
 }
 
-/// Why the states of one obligation are in a relation: these values of its parameters.
+/// Values of the parameters of a relation which show that the states of an obligation are in the relation.
 ///
-/// There may be several for one obligation and relation; every state needs one that fits.
+/// There may be several witnesses for one obligation and relation; for every state, one of them has to be right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// The obligation, by its number.
+    /// The number of the obligation.
     pub obligation: u32,
-    /// The position of the relation among all.
+    /// The position of the relation in the list of relations.
     pub relation: u32,
-    /// The parameters that are not determined, with their values; a parameter of these formulas is the
-    /// variable of the obligation with that number.
+    /// The parameters that are not determined, with their values. In these formulas, parameter `n` is the
+    /// variable `n` of the obligation.
     pub values: Vec<(u32, Literal)>,
 }
 
@@ -136,9 +137,9 @@ pub struct Witness {
 /// least `k` block steps; the last `k` of them contradict the step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KInductive {
-    /// The loop heads, no exit among them: every cycle of a procedure goes through one.
+    /// The loop heads: every cycle of a procedure goes through one of them. An exit is not allowed.
     pub cuts: Vec<(ProcId, Node)>,
-    /// How many block steps come before the one that must not violate.
+    /// The number of block steps before the block that must not violate the property.
     pub k: u32,
 }
 
@@ -152,9 +153,9 @@ pub struct KInductive {
 ///
 /// A call without a copy of its own is *open*: it may return with any return values and any values of the
 /// globals that the callee or a procedure below it assigns where control may come, or violate the property
-/// inside, unless control cannot come from the callee's entry to a statement that could, in it or in procedures below. In
-/// the same way, a cut without a copy of its own is open: the activation may return from there with anything
-/// that it could assign, or violate.
+/// inside, unless control cannot come from the callee's entry to a statement that could, in it or in
+/// procedures below. In the same way, a cut without a copy of its own is open: the activation may return from
+/// there with anything that it could assign, or violate.
 ///
 /// A copy that is entered by a call *returns* if its activation comes to the exit, in this copy or in one
 /// that continues it, and *fails* if the violation lies in that activation or in a call it makes. A run
@@ -178,28 +179,28 @@ pub struct KInductive {
 /// been found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unrolling {
-    /// The loop heads, no exit among them: every cycle of a procedure goes through one.
+    /// The loop heads: every cycle of a procedure goes through one of them. An exit is not allowed.
     pub cuts: Vec<(ProcId, Node)>,
-    /// The copies of blocks, parents first. Copy 0 is the block at the entry of the start procedure, and
+    /// The copies of blocks, parents before children. Copy 0 is the block at the entry of the start procedure, and
     /// is not listed; copy `i + 1` is `copies[i]`. Every site has at most one copy.
     pub copies: Vec<BlockCopy>,
-    /// Pairs of copies of the same block, the ancestor first, that are demanded to differ.
+    /// Pairs of copies of the same block, the ancestor first, that have to differ.
     pub different: Vec<(u32, u32)>,
 }
 
-/// A copy of a block, entered from another one.
+/// A copy of a block that is entered from another copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockCopy {
-    /// The copy it is entered from.
+    /// The copy from which it is entered.
     pub parent: u32,
-    /// How.
+    /// How it is entered.
     pub site: Site,
 }
 
 /// How control leaves a block for another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Site {
-    /// By a call of the block, to the block at the entry of the callee.
+    /// By a call in the block, to the block at the entry of the callee.
     Call(EdgeId),
     /// To the block at a cut of the same procedure where the block ends.
     Loop(Node),
@@ -214,24 +215,24 @@ pub enum Site {
 /// Invariant (links): a linked variable is open in both states, and has the same value in both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PathEdge {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
     /// The program counter of the current state.
     pub node: Node,
-    /// Values at entry.
+    /// The values at the entry.
     pub entry: Cube,
-    /// Values now.
+    /// The current values.
     pub now: Cube,
     /// Open variables that still have their value from the entry.
     pub linked: u128,
 }
 
-/// A set of states of a system of threads that may be told apart by their local states only.
+/// A set of states of a system of threads. Threads have no identity: only their local states matter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SystemState {
     /// The shared variables.
     pub globals: Cube,
-    /// The stacks of all threads, bottom first; sorted if threads are not told apart.
+    /// The stacks of all threads, bottom first; sorted if symmetry reduction is used.
     pub threads: Vec<Vec<ThreadFrame>>,
     /// The only thread that may run, as a position in `threads`.
     pub holder: Option<usize>,
@@ -240,7 +241,7 @@ pub struct SystemState {
 /// One frame of a thread's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadFrame {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
     /// Its program counter.
     pub node: Node,

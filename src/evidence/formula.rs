@@ -1,7 +1,7 @@
-//! Formulas as plain data: a graph of gates that any code can read without a term arena or a solver.
+//! Formulas as plain data: a graph of gates that can be read without a term arena or a solver.
 //!
 //! Invariant (order): a gate's inputs are literals of earlier gates, so a plain loop evaluates or
-//! copies the graph. [`Formulas::add`], the only way to build one, keeps it.
+//! copies the graph. [`Formulas::add`], the only way to build one, ensures this.
 
 /// An edge to a gate, with a complement bit: `2 * gate + complement`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,13 +13,13 @@ impl Literal {
     /// The constant false.
     pub const FALSE: Self = Self(1);
 
-    /// The constant.
+    /// The constant with this value.
     #[must_use]
     pub fn constant(value: bool) -> Self {
         if value { Self::TRUE } else { Self::FALSE }
     }
 
-    /// The gate.
+    /// The number of the gate.
     #[must_use]
     pub fn gate(self) -> usize {
         (self.0 >> 1) as usize
@@ -43,9 +43,9 @@ impl std::ops::Not for Literal {
 /// A node of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Gate {
-    /// The constant.
+    /// The constant true.
     True,
-    /// A variable; what it means is said where the graph is used.
+    /// A variable. Its meaning depends on the certificate that contains the graph.
     Parameter(u32),
     /// Conjunction.
     And(Literal, Literal),
@@ -66,7 +66,7 @@ impl Default for Formulas {
 }
 
 impl Formulas {
-    /// Adds a gate. Nothing is shared: whoever builds the graph knows what it has already.
+    /// Adds a gate. Equal gates are not merged; the caller has to do that.
     ///
     /// # Panics
     /// If an input does not exist, or there are 2^31 gates.
@@ -83,7 +83,7 @@ impl Formulas {
         &self.gates
     }
 
-    /// Whether a literal is one of this graph.
+    /// Whether a literal belongs to this graph.
     #[must_use]
     pub fn contains(&self, literal: Literal) -> bool {
         literal.gate() < self.gates.len()

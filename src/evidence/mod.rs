@@ -1,4 +1,4 @@
-//! What an engine answers, and what it shows for it.
+//! Verdicts of engines, and the evidence for them: certificates and traces.
 //!
 //! Evidence is plain data about the model. It can be checked without the engine that made it:
 //! see [`crate::certify`].
@@ -24,14 +24,14 @@ pub use crate::reason::{Reason, Unknown};
 /// What an engine says about one question.
 ///
 /// There is deliberately no "safe up to a bound": a bound that was reached without a proof is
-/// [`Verdict::Unknown`], and says so.
+/// [`Verdict::Unknown`], with the bound as the reason.
 #[derive(Clone, Debug)]
 pub enum Verdict<Proof = Certificate, Run = Trace> {
     /// Proved; the certificate can be checked without the engine.
     Safe(Proof),
     /// Refuted; the run can be replayed without the engine.
     Unsafe(Run),
-    /// Neither.
+    /// Neither proved nor refuted.
     Unknown(Unknown),
 }
 

@@ -3,7 +3,7 @@
 //! A sequential run can be exponentially longer than the program: when each of N procedures calls
 //! the next twice, the shortest run has 2^N steps. A sequential trace is therefore a *shared
 //! call tree*: every run of a procedure is described once, by its entry state and its steps,
-//! and a step that calls refers to the callee's run.
+//! and a step that calls refers to the callee's run ([errata 18](crate::errata::item_18)).
 
 use rustc_hash::FxHashMap;
 
@@ -19,7 +19,7 @@ define_id!(
 pub struct Valuation(pub Vec<bool>);
 
 impl Valuation {
-    /// The lowest bits of a word, one for each of `count` variables.
+    /// The values of `count` variables from the lowest bits of a word.
     #[must_use]
     pub fn from_bits(bits: u128, count: usize) -> Self {
         Self((0..count).map(|i| i < 128 && bits >> i & 1 == 1).collect())
@@ -28,39 +28,39 @@ impl Valuation {
     /// The value of the variable at this position.
     ///
     /// # Panics
-    /// If there is no such variable; [`crate::certify`] checks the lengths before it reads.
+    /// If there is no such variable. [`crate::certify`] checks the lengths first.
     #[must_use]
     pub fn get(&self, var: u32) -> bool {
         self.0[var as usize]
     }
 }
 
-/// Globals, and the locals of one frame.
+/// The values of the globals and of the locals of one frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// In the order of [`crate::model::Program::globals`].
+    /// The globals, in the order of [`crate::model::Program::globals`].
     pub globals: Valuation,
-    /// In the order of [`crate::model::Procedure::locals`].
+    /// The locals, in the order of [`crate::model::Procedure::locals`].
     pub locals: Valuation,
 }
 
 /// How the property is violated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Violation {
-    /// This assertion, which leaves the current node, can fail in the current state.
+    /// This assertion, an edge from the current node, can fail in the current state.
     Assertion(EdgeId),
     /// The current node carries the forbidden label.
     Label,
 }
 
-/// One step of a run, calls and what happens in them included.
+/// One step of a run. A call, with everything that happens in it, is one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Step {
     /// The edge taken.
     pub edge: EdgeId,
     /// For a call edge: the callee's run, from entry to exit.
     pub call: Option<RunId>,
-    /// The state after it.
+    /// The state after the step.
     pub after: State,
 }
 
@@ -83,19 +83,19 @@ pub enum End {
 /// A run of one procedure.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
     /// The state at the entry node.
     pub entry: State,
-    /// From the entry node on.
+    /// The steps, from the entry node on.
     pub steps: Vec<Step>,
-    /// What comes after the last step.
+    /// What happens after the last step.
     pub end: End,
 }
 
 /// A sequential run with its calls.
 ///
-/// Invariant (order): a run refers to runs before it only. The last one is the start procedure's.
+/// Invariant (order): a run refers only to runs before it. The last run is that of the start procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallTree {
     /// All runs.
@@ -103,14 +103,14 @@ pub struct CallTree {
 }
 
 impl CallTree {
-    /// The run behind an id.
+    /// The run with this id.
     #[must_use]
     pub fn run(&self, id: RunId) -> &Run {
         &self.runs[id.index()]
     }
 
-    /// The number of steps when every call is written out, for every run; calls and returns
-    /// count one step each. Floating point, since 2^800 is a real answer.
+    /// For every run, its number of steps with all calls expanded; a call and a return count as one step
+    /// each. The numbers are floating-point numbers because they can be as large as 2^800.
     #[must_use]
     pub fn lengths(&self) -> Vec<f64> {
         let mut lengths: Vec<f64> = Vec::with_capacity(self.runs.len());
@@ -127,8 +127,8 @@ impl CallTree {
 }
 
 impl CallTree {
-    /// The same run without detours: where a procedure comes back to a program counter in the same state, what it
-    /// did in between is left out, and so are runs of callees that nobody refers to any more.
+    /// The same run without detours: if a procedure comes back to a program counter in the same state, the steps
+    /// in between are removed. Runs that are not referred to any more are removed, too.
     #[must_use]
     pub fn without_detours(mut self, program: &Program) -> Self {
         for run in &mut self.runs {
@@ -155,7 +155,7 @@ impl CallTree {
         self.without_unused_runs()
     }
 
-    /// The same tree without runs that nobody refers to.
+    /// The same tree without runs that the last run does not need, directly or indirectly.
     #[must_use]
     pub fn without_unused_runs(self) -> Self {
         let mut is_used = vec![false; self.runs.len()];
@@ -195,7 +195,7 @@ impl CallTree {
 /// A frame of a thread's stack.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
     /// Its program counter.
     pub node: Node,
@@ -217,7 +217,7 @@ pub struct Thread {
 pub struct System {
     /// The shared variables.
     pub globals: Valuation,
-    /// The living threads, by their numbers.
+    /// The threads that have not ended, by their numbers.
     pub threads: Vec<Thread>,
     /// The only thread that may run, if some thread is in an atomic section.
     pub holder: Option<u32>,
@@ -226,20 +226,20 @@ pub struct System {
 /// What a thread does in one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Move {
-    /// Takes an edge from its topmost frame's node.
+    /// It takes an edge from the node of its topmost frame.
     Edge(EdgeId),
-    /// Leaves its topmost frame, which is at its exit, and hands the return values over.
+    /// It returns from its topmost frame, which is at its exit, and passes the return values to the caller.
     Return,
 }
 
 /// One step of one thread.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ThreadStep {
-    /// Which.
+    /// The number of the thread.
     pub thread: u32,
     /// What it does.
     pub action: Move,
-    /// The state after it.
+    /// The state after the step.
     pub after: System,
 }
 
@@ -248,19 +248,19 @@ pub struct ThreadStep {
 pub struct Interleaving {
     /// The first state: one thread at the entry of the start procedure.
     pub initial: System,
-    /// From there on.
+    /// The steps from there on.
     pub steps: Vec<ThreadStep>,
     /// The thread that violates the property in the last state.
     pub thread: u32,
-    /// How.
+    /// How it violates the property.
     pub violation: Violation,
 }
 
 /// A run that violates the property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trace {
-    /// Of a program without threads.
+    /// A run of a program without threads.
     Sequential(CallTree),
-    /// Of several threads.
+    /// A run of several threads.
     Interleaved(Interleaving),
 }

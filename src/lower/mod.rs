@@ -2,7 +2,8 @@
 //!
 //! Statements get their program counters block by block from an explicit list of work, so that
 //! nesting costs no stack. What runs before `main` (global initialisers, Getafix's `init` and
-//! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only.
+//! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only
+//! ([errata 36](crate::errata::item_36)).
 
 mod expression;
 mod graph;

@@ -15,7 +15,7 @@ use super::Var;
 pub struct Place {
     /// Which variable.
     pub var: Var,
-    /// `'x`: the value after the assignment.
+    /// `'x`: the value after the assignment ([errata 2](crate::errata::item_2)).
     pub primed: bool,
     /// `x$`: the copy of the other thread that the assignment updates.
     pub passive: bool,

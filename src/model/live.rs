@@ -28,7 +28,7 @@
 //!
 //! What reads and writes, beyond the obvious:
 //! - `constrain` reads old values, and new ones: `'x` is no read of the old `x` if `x` is assigned.
-//! - `enforce` reads its variables at every node of its procedure, entry and exit included.
+//! - `enforce` reads its variables at every node of its procedure, entry and exit included ([errata 22](crate::errata::item_22)).
 //! - Arguments are read at the call; a return slot is read by the return step of a call that
 //!   keeps its value, and dropped by all others.
 //! - A new thread at a node of the same procedure has a copy of the locals, so it reads there what

@@ -4,16 +4,16 @@
 //! `while` are pairs of `assume` edges, `goto` is a fan of `skip` edges, `return` assigns the
 //! return slots and goes to the exit node. Every edge remembers the source text it came from.
 //!
-//! Semantics, in one place (decisions from the errata):
-//! - Globals and locals start arbitrary. Every choice is fresh each time it is evaluated.
-//! - `Assert(e)` fails if some choice makes `e` false, and passes with `e` assumed.
+//! Semantics, in one place (the decisions are those of [`crate::errata`]):
+//! - Globals and locals start arbitrary. Every choice is fresh each time it is evaluated ([errata 1](crate::errata::item_1)).
+//! - `Assert(e)` fails if some choice makes `e` false, and passes with `e` assumed ([errata 4](crate::errata::item_4)).
 //! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at entry and
-//!   after every step and every return into it, for the thread that makes the step.
+//!   after every step and every return into it, for the thread that makes the step ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)).
 //! - A call enters the callee with fresh locals; reaching its exit node and handing the
 //!   return slots to the caller is a step of its own.
 //! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global
 //!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
-//!   releases the system.
+//!   releases the system ([errata 19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
 
 pub mod calls;
 pub mod control;
@@ -205,7 +205,7 @@ impl Procedure {
         self.locals.len() as u32 - self.returns
     }
 
-    /// The nodes that carry a label.
+    /// The nodes that carry a label ([errata 34](crate::errata::item_34)).
     pub fn nodes_labelled<'a>(&'a self, label: &'a str) -> impl Iterator<Item = Node> + 'a {
         self.labels.iter().filter(move |(name, _)| name == label).map(|&(_, node)| node)
     }

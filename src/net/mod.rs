@@ -22,7 +22,7 @@
 //!
 //! A thread transition system is a net with one token on the places of kind [`PlaceKind::Shared`],
 //! and one token for each thread on those of kind [`PlaceKind::Local`]. Places exist only for states
-//! that are mentioned somewhere: nothing here is a table over all states.
+//! that are mentioned somewhere: nothing here is a table over all states ([errata 33](crate::errata::item_33)).
 //!
 //! [`fire`] is the semantics, [`mod@predecessors`] its inverse on upward-closed sets. [`spec`],
 //! [`tts`] and [`cm`] are the formats in which nets are written.

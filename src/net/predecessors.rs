@@ -13,7 +13,7 @@
 //!
 //! There may be many: demand `n` with `k` suppliers has `(n + k - 1)` over `(k - 1)` distributions.
 //! They are grown place by place without duplicates, and `keep` is asked about everything on the
-//! way, so that what is already covered is cut where it starts to grow.
+//! way, so that what is already covered is cut where it starts to grow ([errata 32](crate::errata::item_32)).
 
 use std::collections::BTreeSet;
 

@@ -10,13 +10,13 @@ use crate::model::{Action, EdgeId, ProcId};
 use crate::source::Position;
 
 use super::line::{Kind, Line, Lines};
-use super::values::Shower;
+use super::values::ValueWriter;
 use super::violated::Violated;
 use super::words::{Described, counted, describe, head, is_added, place};
 use super::{Count, Detail, Subject};
 
 /// A trace as lines.
-pub struct Told {
+pub struct TraceLines {
     /// The lines.
     pub lines: Lines,
     /// Steps of the whole run.
@@ -30,13 +30,13 @@ const TOO_SHORT_TO_FOLD: u64 = 3;
 
 /// The lines of a call tree.
 #[must_use]
-pub fn tell(
+pub fn trace_lines(
     subject: &Subject,
     tree: &CallTree,
-    shower: &Shower,
+    writer: &ValueWriter,
     violated: &Violated,
     detail: Detail,
-) -> Told {
+) -> TraceLines {
     let sizes = Sizes::of(subject, tree, detail);
     let root = RunId::from_index(tree.runs.len() - 1);
     let folds = !sizes.lines[root.index()].is_at_most(detail.most_unfolded_lines());
@@ -44,7 +44,7 @@ pub fn tell(
     let mut walk = Walk {
         subject,
         tree,
-        shower,
+        writer,
         detail,
         folds,
         sizes,
@@ -56,7 +56,7 @@ pub fn tell(
     };
     walk.enter(root, 0);
     walk.run_to_the_end(violated);
-    Told { lines: walk.lines, steps, folded: walk.folded }
+    TraceLines { lines: walk.lines, steps, folded: walk.folded }
 }
 
 /// The number of steps of every run when every call is written out. A call and its return count
@@ -120,7 +120,7 @@ struct Frame<'a> {
 struct Walk<'a> {
     subject: &'a Subject<'a>,
     tree: &'a CallTree,
-    shower: &'a Shower<'a>,
+    writer: &'a ValueWriter<'a>,
     detail: Detail,
     /// Repeated runs are referred to.
     folds: bool,
@@ -156,7 +156,7 @@ impl<'a> Walk<'a> {
                     self.enter(callee, inner_depth(self.subject, run.procedure, depth));
                 }
                 End::Violation(_) => {
-                    let line = violation_line(self.subject, self.shower, violated, frame.depth);
+                    let line = violation_line(self.subject, self.writer, violated, frame.depth);
                     self.lines.push(line);
                     return;
                 }
@@ -169,7 +169,7 @@ impl<'a> Walk<'a> {
         let run = self.tree.run(id);
         let first = self.stack.is_empty();
         let globals = first.then_some(&run.entry.globals);
-        let values = self.shower.initial(run.procedure, globals, &run.entry.locals);
+        let values = self.writer.initial(run.procedure, globals, &run.entry.locals);
         self.lines.push(enter_line(self.subject, run.procedure, None, depth, values));
         self.stack.push(Frame { run, next: 0, locals: &run.entry.locals, depth });
     }
@@ -179,9 +179,9 @@ impl<'a> Walk<'a> {
         let Some(frame) = self.stack.last_mut() else { return };
         let procedure = frame.run.procedure;
         let mut values = Vec::new();
-        self.shower.globals(procedure, self.globals, &step.after.globals, &mut values);
-        self.shower.locals(procedure, frame.locals, &step.after.locals, &mut values);
-        self.shower.returned(procedure, step.edge, &step.after.locals, &mut values);
+        self.writer.globals(procedure, self.globals, &step.after.globals, &mut values);
+        self.writer.locals(procedure, frame.locals, &step.after.locals, &mut values);
+        self.writer.returned(procedure, step.edge, &step.after.locals, &mut values);
         self.globals = &step.after.globals;
         frame.locals = &step.after.locals;
         frame.next += 1;
@@ -227,8 +227,8 @@ impl<'a> Walk<'a> {
         let procedure = frame.run.procedure;
         let step = &frame.run.steps[frame.next];
         let mut values = Vec::new();
-        self.shower.globals(procedure, self.globals, &step.after.globals, &mut values);
-        self.shower.locals(procedure, frame.locals, &step.after.locals, &mut values);
+        self.writer.globals(procedure, self.globals, &step.after.globals, &mut values);
+        self.writer.locals(procedure, frame.locals, &step.after.locals, &mut values);
         self.globals = &step.after.globals;
         frame.locals = &step.after.locals;
         frame.next += 1;
@@ -281,8 +281,8 @@ pub fn enter_line(
 
 /// The last line.
 #[must_use]
-pub fn violation_line(subject: &Subject, shower: &Shower, violated: &Violated, depth: usize) -> Line {
-    let value = |&(var, value): &_| shower.value(violated.procedure, var, value);
+pub fn violation_line(subject: &Subject, writer: &ValueWriter, violated: &Violated, depth: usize) -> Line {
+    let value = |&(var, value): &_| writer.value(violated.procedure, var, value);
     Line {
         kind: Kind::Violation,
         thread: violated.thread,

@@ -36,7 +36,7 @@ pub struct Line {
     pub kind: Kind,
     /// The thread that moves.
     pub thread: Option<u32>,
-    /// Where.
+    /// The position in the source text.
     pub at: Option<Position>,
     /// Calls around it.
     pub depth: usize,

@@ -5,7 +5,7 @@
 //! - [`text()`] is for people: the verdict first, then the violated statement and the trace.
 //! - [`nets`] is the same for nets.
 //! - [`json`] is for machines.
-//! - [`output`] is the one place that writes to standard output and standard error.
+//! - `output`, a part of the command line tool, is the one place that writes to standard output and standard error.
 //!
 //! A sequential trace is a shared call tree, and the run it stands for may be exponentially
 //! longer: see [`Detail`] for how much of it is written out.
@@ -18,6 +18,7 @@ pub mod diagnostics;
 pub mod json;
 mod line;
 pub mod nets;
+#[cfg(feature = "cli")]
 pub mod output;
 mod palette;
 mod text;

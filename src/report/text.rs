@@ -9,10 +9,10 @@ use crate::model::{Property, Task};
 use crate::source::{Source, Span};
 
 use super::advice::advice;
-use super::calls::{self, Told};
+use super::calls::{self, TraceLines};
 use super::palette::{Palette, paint};
 use super::threads::{self, most_threads};
-use super::values::Shower;
+use super::values::ValueWriter;
 use super::violated::Violated;
 use super::words::{counted, one_line};
 use super::{Count, Detail, Subject, View};
@@ -118,23 +118,23 @@ fn refutation(subject: &Subject, trace: &Trace, view: View, out: &mut String) {
     if view.detail == Detail::None {
         return;
     }
-    let shower = Shower::new(&subject.task.program, trace);
-    let told = match trace {
-        Trace::Sequential(tree) => calls::tell(subject, tree, &shower, &violated, view.detail),
-        Trace::Interleaved(steps) => threads::tell(subject, steps, &shower, &violated, view.detail),
+    let writer = ValueWriter::new(&subject.task.program, trace);
+    let shown_trace = match trace {
+        Trace::Sequential(tree) => calls::trace_lines(subject, tree, &writer, &violated, view.detail),
+        Trace::Interleaved(steps) => threads::trace_lines(subject, steps, &writer, &violated, view.detail),
     };
-    let _ = writeln!(out, "{}:", heading(&told, view.detail));
-    told.lines.render(view.width, Palette::new(view.colour), out);
+    let _ = writeln!(out, "{}:", heading(&shown_trace, view.detail));
+    shown_trace.lines.render(view.width, Palette::new(view.colour), out);
 }
 
 /// How long the run is, and how much of it is shown.
-fn heading(told: &Told, detail: Detail) -> String {
-    let shown = told.lines.shown_steps();
-    let steps = counted(told.steps, "step");
-    if shown == told.steps {
+fn heading(shown_trace: &TraceLines, detail: Detail) -> String {
+    let shown = shown_trace.lines.shown_steps();
+    let steps = counted(shown_trace.steps, "step");
+    if shown == shown_trace.steps {
         return format!("the run, {steps}");
     }
-    let more = match (detail, told.folded) {
+    let more = match (detail, shown_trace.folded) {
         (Detail::Full, _) => " (repeated calls are folded)",
         (_, true) => " (`--trace full` shows more)",
         (_, false) => " (`--trace full` shows all)",

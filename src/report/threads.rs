@@ -4,27 +4,27 @@ use crate::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadSt
 use crate::model::{Action, EdgeId, ProcId, Procedure};
 use crate::source::Position;
 
-use super::calls::{Told, back_in, enter_line, inner_depth, is_plain, violation_line};
+use super::calls::{TraceLines, back_in, enter_line, inner_depth, is_plain, violation_line};
 use super::line::{Kind, Line, Lines};
-use super::values::Shower;
+use super::values::ValueWriter;
 use super::violated::Violated;
 use super::words::{Described, describe, is_added, place, statement_at};
 use super::{Count, Detail, Subject};
 
 /// The lines of an interleaving.
 #[must_use]
-pub fn tell(
+pub fn trace_lines(
     subject: &Subject,
     interleaving: &Interleaving,
-    shower: &Shower,
+    writer: &ValueWriter,
     violated: &Violated,
     detail: Detail,
-) -> Told {
-    let mut walk = Walk { subject, shower, detail, calls: Vec::new(), lines: Lines::new(detail.window()) };
+) -> TraceLines {
+    let mut walk = Walk { subject, writer, detail, calls: Vec::new(), lines: Lines::new(detail.window()) };
     let mut before = &interleaving.initial;
     for thread in &before.threads {
         let frame = &thread.frames[0];
-        let values = shower.initial(frame.procedure, Some(&before.globals), &frame.locals);
+        let values = writer.initial(frame.procedure, Some(&before.globals), &frame.locals);
         walk.lines.push(enter_line(subject, frame.procedure, Some(thread.id), 0, values));
     }
     for step in &interleaving.steps {
@@ -32,8 +32,8 @@ pub fn tell(
         before = &step.after;
     }
     let depth = thread(before, interleaving.thread).map_or(0, |thread| walk.depth(&thread.frames));
-    walk.lines.push(violation_line(subject, shower, violated, depth));
-    Told { lines: walk.lines, steps: Count::from(interleaving.steps.len()), folded: false }
+    walk.lines.push(violation_line(subject, writer, violated, depth));
+    TraceLines { lines: walk.lines, steps: Count::from(interleaving.steps.len()), folded: false }
 }
 
 /// The most threads that live at once.
@@ -72,7 +72,7 @@ impl<'a> Changes<'a> {
 
 struct Walk<'a> {
     subject: &'a Subject<'a>,
-    shower: &'a Shower<'a>,
+    writer: &'a ValueWriter<'a>,
     detail: Detail,
     /// The places of the calls that every thread is in, by thread number.
     calls: Vec<Vec<Option<Position>>>,
@@ -89,18 +89,18 @@ impl Walk<'_> {
         let globals = [&before.globals, &step.after.globals];
         let (described, plain) = match step.action {
             Move::Edge(edge) => {
-                self.shower.globals(frame.procedure, globals[0], globals[1], &mut values);
+                self.writer.globals(frame.procedure, globals[0], globals[1], &mut values);
                 if let Some(same) = new.and_then(|new| new.frames.get(old.frames.len() - 1)) {
-                    self.shower.locals(frame.procedure, &frame.locals, &same.locals, &mut values);
-                    self.shower.returned(frame.procedure, edge, &same.locals, &mut values);
+                    self.writer.locals(frame.procedure, &frame.locals, &same.locals, &mut values);
+                    self.writer.returned(frame.procedure, edge, &same.locals, &mut values);
                 }
                 self.edge(step.thread, frame, edge, &changes)
             }
             Move::Return => {
                 let procedure = caller(old).map_or(frame.procedure, |caller| caller.procedure);
-                self.shower.globals(procedure, globals[0], globals[1], &mut values);
+                self.writer.globals(procedure, globals[0], globals[1], &mut values);
                 if let (Some(caller), Some(new)) = (caller(old), new.and_then(|new| new.frames.last())) {
-                    self.shower.locals(caller.procedure, &caller.locals, &new.locals, &mut values);
+                    self.writer.locals(caller.procedure, &caller.locals, &new.locals, &mut values);
                 }
                 (self.back(step.thread, old, &changes), true)
             }
@@ -162,7 +162,7 @@ impl Walk<'_> {
     fn entered(&mut self, old: &Thread, new: Option<&Thread>) {
         let Some(new) = new.filter(|new| new.frames.len() > old.frames.len()) else { return };
         let frame = new.frames.last().expect("a thread has a frame");
-        let values = self.shower.initial(frame.procedure, None, &frame.locals);
+        let values = self.writer.initial(frame.procedure, None, &frame.locals);
         let depth = self.depth(&new.frames);
         self.lines.push(enter_line(self.subject, frame.procedure, Some(new.id), depth, values));
     }
@@ -170,7 +170,7 @@ impl Walk<'_> {
     /// The first line of a new thread.
     fn started(&mut self, thread: &Thread) {
         let frame = thread.frames.last().expect("a thread has a frame");
-        let values = self.shower.initial(frame.procedure, None, &frame.locals);
+        let values = self.writer.initial(frame.procedure, None, &frame.locals);
         let depth = self.depth(&thread.frames);
         let mut line = enter_line(self.subject, frame.procedure, Some(thread.id), depth, values);
         if frame.node != Procedure::ENTRY {
@@ -187,7 +187,7 @@ impl Walk<'_> {
             let Some(after) = thread(&step.after, other.id) else { continue };
             let mut changed = Vec::new();
             for (old, new) in other.frames.iter().zip(&after.frames) {
-                self.shower.locals(old.procedure, &old.locals, &new.locals, &mut changed);
+                self.writer.locals(old.procedure, &old.locals, &new.locals, &mut changed);
             }
             values.extend(changed.iter().map(|value| format!("[{}].{value}", other.id)));
         }

@@ -111,12 +111,12 @@ fn edges_of_interleaving(interleaving: &Interleaving) -> Vec<(ProcId, EdgeId)> {
 }
 
 /// Writes values as `name=1`.
-pub struct Shower<'a> {
+pub struct ValueWriter<'a> {
     program: &'a Program,
     reads: Reads,
 }
 
-impl<'a> Shower<'a> {
+impl<'a> ValueWriter<'a> {
     /// A frame that begins with more values than this shows only those that are read.
     const MANY: usize = 12;
 

@@ -1,4 +1,4 @@
-//! Every use of a name against its declaration.
+//! Checks every use of a name against its declaration.
 
 use rustc_hash::FxHashSet;
 
@@ -9,14 +9,14 @@ use crate::model::Var;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, ExprId, ExprKind, Ident, Item, Stmt, StmtKind, Target};
 
-/// Where an expression stands, which decides what it may say.
+/// The context of an expression, which decides which values it may read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Current values of this thread only.
+    /// It may read only the current values of its own thread.
     Plain,
-    /// The value of a passive target: may read other threads.
+    /// It is assigned to a variable of other threads, and may read the variables of other threads.
     PassiveValue,
-    /// `constrain` of an assignment: may also read new values.
+    /// It is the `constrain` condition of an assignment, and may also read new values.
     Constrain,
 }
 
@@ -129,7 +129,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Checks left sides; tells for each whether it is passive.
+    /// Checks the targets of an assignment. Returns for each whether it is a variable of other threads.
     fn targets(&mut self, targets: &[Target]) -> Vec<bool> {
         let mut seen: FxHashSet<&str> = FxHashSet::default();
         let mut passive = Vec::with_capacity(targets.len());
@@ -187,7 +187,7 @@ impl Checker<'_> {
             self.findings.push(Diagnostic::error(statement.span, message).related(place, "defined here"));
         }
         if asynchronous && !targets.is_empty() {
-            let message = format!("`{}` runs in a thread of its own and hands nothing back", callee.name);
+            let message = format!("`{}` runs in a thread of its own and returns nothing", callee.name);
             self.error(statement.span, message);
         } else if !targets.is_empty() && targets.len() != declared.returns {
             let message = format!(
@@ -230,7 +230,7 @@ impl Checker<'_> {
         self.findings.push(error.caret("not in this procedure"));
     }
 
-    /// Looks a variable up; tells whether it is passive, `None` after an error.
+    /// Looks up a variable. Returns whether it belongs to other threads, or `None` after an error.
     fn variable(&mut self, name: &str, span: Span) -> Option<bool> {
         if let Some(meaning) = self.names.variable(self.scope, name) {
             return Some(meaning.passive);
@@ -247,14 +247,15 @@ impl Checker<'_> {
         None
     }
 
-    /// Checks expressions over current values of this thread.
+    /// Checks expressions that may read only the current values of their own thread.
     fn plain(&mut self, exprs: &[ExprId]) {
         for &expr in exprs {
             self.expr(expr, Position::Plain);
         }
     }
 
-    /// Checks an expression. Its nodes are found by a loop: nesting costs no stack.
+    /// Checks an expression. Its nodes are visited by a loop and not by recursion, since expressions may be
+    /// nested deeply.
     fn expr(&mut self, root: ExprId, position: Position) {
         let mut pending = vec![root];
         while let Some(id) = pending.pop() {
@@ -274,7 +275,7 @@ impl Checker<'_> {
                         let message = format!("`{name}` reads other threads, which is not possible here");
                         let error = Diagnostic::error(expr.span, message);
                         self.findings.push(error.help(
-                            "it may stand in `constrain` and in the value assigned to a variable `x$`",
+                            "it is allowed in `constrain` and in the value assigned to a variable `x$`",
                         ));
                     }
                 }

@@ -1,84 +1,85 @@
-//! Names: every identifier of a file is given its meaning, or an error.
+//! Name resolution: finds the declaration of every name in a file, or reports an error.
 //!
-//! The tables built here are what [`crate::lower`] needs; a file with errors never gets
-//! that far. All findings of a file are reported in one run.
+//! [`crate::lower`] uses the tables that are built here. It is not called for a file with errors. All
+//! errors and warnings of a file are reported in one run.
 
 mod check;
-pub(crate) use rustc_hash::{FxHashMap, FxHashSet};
+
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::model::Var;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Dialect, ExprId, Ident, Item, Procedure, StmtId, StmtKind};
 
-/// A procedure's names.
+/// The names that are declared in a procedure.
 #[derive(Debug, Default)]
 pub struct Scope {
-    /// Position of its [`Item`].
+    /// The position of its [`Item`] in the file.
     pub item: usize,
-    /// Parameters, then declared locals, with their declarations.
+    /// The parameters, followed by the declared locals, with the spans of their declarations.
     pub locals: Vec<(String, Span)>,
     /// How many of the locals are parameters.
     pub params: usize,
     /// How many values it returns.
     pub returns: usize,
-    /// Positions of the locals by name.
+    /// The position of each local, by its name.
     pub by_name: FxHashMap<String, u32>,
     /// The first statement with each label.
     pub labels: FxHashMap<String, StmtId>,
-    /// Every `enforce` of the body.
+    /// The conditions of all `enforce` statements in the body.
     pub enforce: Vec<ExprId>,
-    /// Procedures it calls or starts, in the order of the text, without repetitions.
+    /// The procedures that it calls or starts in a thread, in the order of the text, each once.
     pub callees: Vec<usize>,
 }
 
 /// The names of a whole file.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// Globals in the order of the text, with their declarations.
+    /// The globals in the order of the text, with the spans of their declarations.
     pub globals: Vec<(String, Span)>,
-    /// Global initialisers, in order.
+    /// The initial values of globals, in the order of the text.
     pub initialisers: Vec<(u32, ExprId)>,
-    /// Positions of the globals by name.
+    /// The position of each global, by its name.
     pub global_by_name: FxHashMap<String, u32>,
-    /// Scopes of all procedures, in the order of the text.
+    /// The scopes of all procedures, in the order of the text.
     pub scopes: Vec<Scope>,
-    /// Positions of the scopes by procedure name.
+    /// The position of each scope, by the name of its procedure.
     pub procedure_by_name: FxHashMap<String, usize>,
-    /// Procedures that run at the start, see [`Entry`].
+    /// The procedures that run at the start; see [`Entry`].
     pub entry: Entry,
 }
 
-/// What runs first.
+/// The procedures that run at the start.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Runs to its end before everything else (Getafix's `init`).
+    /// The procedure that runs to its end before everything else (`init` in the Getafix dialect).
     pub init: Option<usize>,
-    /// Threads that start after it (Getafix's `thread*`).
+    /// The procedures that run in further threads after that (`thread*` in the Getafix dialect).
     pub threads: Vec<usize>,
-    /// Runs in the first thread.
+    /// The procedure that runs in the first thread.
     pub main: Option<usize>,
 }
 
 impl Entry {
-    /// All of them.
+    /// All procedures that run at the start.
     pub fn procedures(&self) -> impl Iterator<Item = usize> + '_ {
         self.init.iter().chain(&self.threads).chain(&self.main).copied()
     }
 }
 
-/// What a name in an expression or on a left side means.
+/// The meaning of a name in an expression, or on the left side of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Meaning {
     /// The variable.
     pub var: Var,
-    /// Written `x$`: the other threads' copy.
+    /// The name was written `x$`: the copies of the variable in all other threads.
     pub passive: bool,
 }
 
 impl Names {
-    /// The meaning of a variable name inside a procedure: locals hide globals, and `x$` is the
-    /// other threads' `x` if `x` is a local and `x$` itself is nothing.
+    /// The meaning of a variable name inside a procedure. Locals hide globals. `x$` means the `x` of the
+    /// other threads if `x` is a local and no variable with the name `x$` is declared.
     #[must_use]
     pub fn variable(&self, scope: Option<&Scope>, name: &str) -> Option<Meaning> {
         let local = |name: &str| scope.and_then(|s| s.by_name.get(name)).map(|&i| Var::Local(i));
@@ -96,7 +97,7 @@ impl Names {
     /// The syntax of a procedure.
     ///
     /// # Panics
-    /// Never: a scope's item is a procedure.
+    /// Never, because the item of a scope is a procedure.
     #[must_use]
     pub fn procedure<'a>(&self, ast: &'a Ast, index: usize) -> &'a Procedure {
         match &ast.items[self.scopes[index].item] {
@@ -105,7 +106,8 @@ impl Names {
         }
     }
 
-    /// The procedures that can run, callers before the callees they are first met by.
+    /// The procedures that can be reached from the start by calls. A procedure comes after the first caller
+    /// through which it was found.
     #[must_use]
     pub fn reachable(&self) -> Vec<usize> {
         let mut order: Vec<usize> = Vec::new();
@@ -127,10 +129,10 @@ impl Names {
     }
 }
 
-/// Gives every name its meaning.
+/// Resolves all names of a file.
 ///
 /// # Errors
-/// All findings, if at least one of them is an error.
+/// All errors and warnings, if there is at least one error.
 pub fn resolve(ast: &Ast) -> Result<(Names, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut findings = Vec::new();
     let mut names = declare(ast, &mut findings);
@@ -225,8 +227,8 @@ fn declare_procedure(ast: &Ast, item: usize, procedure: &Procedure, findings: &m
     scope
 }
 
-/// A label that marks two places is fine as a property (real Getafix files have such), but
-/// nothing may jump to it.
+/// Reports a label that is used twice in a procedure. As the property it is allowed (real Getafix files have
+/// such labels), but no statement may jump to it.
 fn repeated_label(ast: &Ast, label: &Ident, first: StmtId, is_target: bool) -> Option<Diagnostic> {
     let first = ast.stmt(first).labels.iter().find(|l| l.name == label.name)?.span;
     let twice = declared_twice("label", &label.name, label.span, first);
@@ -246,7 +248,7 @@ fn declared_twice(kind: &str, name: &str, span: Span, first: Span) -> Diagnostic
         .related(first, "first declared here")
 }
 
-/// All statements below a block, in the order of the text.
+/// All statements in a block, nested ones included, in the order of the text.
 pub fn statements<'a>(ast: &'a Ast, block: &'a [StmtId]) -> impl Iterator<Item = StmtId> + 'a {
     let mut pending: Vec<std::slice::Iter<'a, StmtId>> = vec![block.iter()];
     std::iter::from_fn(move || {
@@ -275,7 +277,7 @@ fn find_entry(ast: &Ast, names: &Names, findings: &mut Vec<Diagnostic>) -> Entry
         entry.init = named("init");
         let is_thread = |&i: &usize| names.procedure(ast, i).name.name.starts_with("thread");
         entry.threads = (0..names.scopes.len()).filter(is_thread).collect();
-        // The last thread procedure runs in the first thread when there is no `main`.
+        // If there is no `main`, the last of the procedures `thread*` runs in the first thread.
         if entry.main.is_none() {
             entry.main = entry.threads.pop();
         }

@@ -125,9 +125,9 @@ impl OpenCall {
 pub struct Failure {
     /// When it happens.
     pub guard: Term,
-    /// Where.
+    /// The node at which it happens.
     pub node: Node,
-    /// What.
+    /// What is violated.
     pub violation: Violation,
 }
 

@@ -15,7 +15,7 @@ use crate::model::{Action, Call, EdgeId, Expr, Place, ProcId, Task, Var};
 /// A run of a procedure, as far as an engine knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// Whose.
+    /// The procedure.
     pub procedure: ProcId,
     /// The values at the entry, by slot; `None` where they do not matter. Globals are the caller's, and so are
     /// parameters as far as the arguments determine them.

@@ -20,7 +20,7 @@ pub enum Goal {
 /// An edge that was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Which.
+    /// The edge.
     pub edge: EdgeId,
     /// The slots it changed, and their values. A slot that does not matter from here on may have another one.
     pub updates: Vec<(u32, bool)>,

@@ -1,11 +1,11 @@
-//! The program as it was written.
+//! The syntax tree: the program as it was written.
 //!
 //! Invariant (flat): expressions and statements live in tables and refer to each other by id.
-//! Children have smaller ids than their parents. Nothing here nests, so no input is deep
-//! enough to overflow a stack, not even when the tree is dropped.
+//! Children have smaller ids than their parents. No type contains itself, so even deeply nested
+//! input cannot overflow the stack, not even when the tree is dropped.
 //!
-//! Invariant (faithful): everything that changes the printed program is here, parentheses and
-//! spellings included; two trees that print alike are equal by [`Ast::same_program`].
+//! Invariant (faithful): the tree contains everything that is needed to print the program, including parentheses and
+//! spellings. If two trees are printed as the same text, they are equal by [`Ast::same_program`].
 
 use crate::source::Span;
 
@@ -18,7 +18,7 @@ define_id!(
     StmtId, "s"
 );
 
-/// Which tool's reading of the language applies.
+/// The dialect of the language: how the tool that a program was written for reads it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// Boom and the thesis: `=` and `!=` bind tighter than `&`.
@@ -26,20 +26,21 @@ pub enum Dialect {
     Boom,
     /// Boppo and SATABS's older printer: `=`, `!=` and `=>` bind loosest.
     Boppo,
-    /// Getafix: Boom's precedences, a bare `?` is a choice, threads by procedure name.
+    /// Getafix: Boom's precedences, a bare `?` is a choice, and the names of procedures say which of them are
+    /// threads.
     Getafix,
 }
 
-/// A name or number with its place.
+/// A name or number with its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ident {
-    /// The name; quoted names without their braces.
+    /// The name. Quoted names are stored without their braces.
     pub name: String,
-    /// Its place.
+    /// Its span.
     pub span: Span,
 }
 
-/// Two-place connectives.
+/// Binary operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
     /// `&`
@@ -65,9 +66,9 @@ pub enum ExprKind {
     Choice,
     /// A variable, `'x` when `primed`; the name may end in `$`, which the resolver interprets.
     Name {
-        /// As written, without the prime.
+        /// The name as written, without the prime.
         name: String,
-        /// The value after the assignment.
+        /// Whether the value after the assignment is meant.
         primed: bool,
     },
     /// `!e`
@@ -78,18 +79,18 @@ pub enum ExprKind {
     Binary(BinaryOp, ExprId, ExprId),
     /// `c ? t : e`
     Ite(ExprId, ExprId, ExprId),
-    /// `schoose[p, n]`
+    /// `schoose[p, n]` ([errata 3](crate::errata::item_3))
     Schoose(ExprId, ExprId),
-    /// Stands where the text could not be read; an error was reported.
+    /// Replaces text that could not be parsed; an error was reported for it.
     Error,
 }
 
-/// An expression and its place.
+/// An expression and its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 
@@ -98,7 +99,7 @@ pub struct Expr {
 pub enum Target {
     /// A variable; the name may end in `$`.
     Name(Ident),
-    /// `_`: the value is dropped.
+    /// `_`: the value is ignored.
     Drop(Span),
 }
 
@@ -114,7 +115,7 @@ pub struct Declared {
 /// One statement without its labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StmtKind {
-    /// Nothing: a lone `;`, or labels before `end`, `fi`, `od`, `else`.
+    /// The empty statement: a single `;`, or labels before `end`, `fi`, `od`, `else`.
     Empty,
     /// `decl a, b := e;`
     Decl(Vec<Declared>),
@@ -150,7 +151,7 @@ pub enum StmtKind {
     Assert(ExprId),
     /// `abortif e;`
     AbortIf(ExprId),
-    /// `constrain(e);`, Getafix's assume
+    /// `constrain(e);`, the `assume` of Getafix
     Constrain(ExprId),
     /// `if c then .. elsif c then .. else .. fi`
     If {
@@ -163,7 +164,7 @@ pub enum StmtKind {
     While(ExprId, Vec<StmtId>),
     /// `dead x, y;`
     Dead(Vec<Ident>),
-    /// `print(..);`, no effect
+    /// `print(..);`, which has no effect
     Print(Vec<ExprId>),
     /// `start_thread goto L;`, or `start_thread L;` when `goto` is false
     StartThreadAt {
@@ -185,7 +186,7 @@ pub enum StmtKind {
     AtomicBegin,
     /// `atomic_end;`
     AtomicEnd,
-    /// Stands where the text could not be read; an error was reported.
+    /// Replaces text that could not be parsed; an error was reported for it.
     Error,
 }
 
@@ -196,15 +197,15 @@ pub struct Stmt {
     pub labels: Vec<Ident>,
     /// What it is.
     pub kind: StmtKind,
-    /// The statement without labels. For `if` and `while`: the head up to `then` or `do`,
-    /// which is what a trace shows.
+    /// The span of the statement without its labels. For `if` and `while`, only the part up to `then` or
+    /// `do`, which is what a trace shows.
     pub span: Span,
 }
 
 /// One procedure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Procedure {
-    /// Written with `dfs`.
+    /// Whether it was declared with the word `dfs`.
     pub dfs: bool,
     /// The written return type: `None` if missing, `Some(0)` for `void`, `Some(n)` for `bool<n>`.
     pub returns: Option<u32>,
@@ -214,39 +215,39 @@ pub struct Procedure {
     pub params: Vec<Ident>,
     /// The body, declarations included.
     pub body: Vec<StmtId>,
-    /// From the type to `end`.
+    /// The span from the return type to `end`.
     pub span: Span,
-    /// The word `end`: where control falls off the body.
+    /// The span of the word `end`, where control leaves the body without a `return`.
     pub end: Span,
 }
 
 /// One item at the top level, in the order of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Item {
-    /// `decl a, b;`, with the place of the whole declaration
+    /// `decl a, b;`, with the span of the whole declaration
     Globals(Vec<Declared>, Span),
     /// A procedure.
     Procedure(Procedure),
 }
 
-/// A comment and where it stands.
+/// A comment and its span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comment {
-    /// With its delimiters, without the line end.
+    /// The text with its delimiters, without the line break.
     pub text: String,
-    /// Its place.
+    /// Its span.
     pub span: Span,
-    /// Something other than white space stands before it on its line.
+    /// Whether something other than white space is before it on its line.
     pub trailing: bool,
 }
 
-/// Where things stood that the tree does not say; only the printer looks at it.
+/// Positions that are not in the tree. Only the printer uses them.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
-    /// First bytes of `elsif`, `else`, `fi` and `od`: sorted by statement, and for one statement
-    /// in the order of the text.
+    /// The offsets of `elsif`, `else`, `fi` and `od`, sorted by statement and, for one statement, in the
+    /// order of the text.
     pub keywords: Vec<(StmtId, u32)>,
-    /// First bytes of the words and comments that follow a blank line, in order.
+    /// The offsets of the words and comments that follow a blank line, in the order of the text.
     pub after_blank: Vec<u32>,
 }
 
@@ -257,24 +258,24 @@ pub struct Ast {
     pub exprs: Vec<Expr>,
     /// All statements.
     pub stmts: Vec<Stmt>,
-    /// Top level, in order.
+    /// The items at the top level, in the order of the text.
     pub items: Vec<Item>,
-    /// All comments, in order.
+    /// All comments, in the order of the text.
     pub comments: Vec<Comment>,
     /// Line structure; empty in a tree that was not parsed.
     pub layout: Layout,
-    /// How it was read.
+    /// The dialect in which it was read.
     pub dialect: Dialect,
 }
 
 impl Ast {
-    /// The expression behind an id.
+    /// The expression with this id.
     #[must_use]
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.exprs[id.index()]
     }
 
-    /// The statement behind an id.
+    /// The statement with this id.
     #[must_use]
     pub fn stmt(&self, id: StmtId) -> &Stmt {
         &self.stmts[id.index()]

@@ -1,8 +1,9 @@
 //! Bodies of procedures: blocks and how they open and close.
 //!
-//! Open blocks are kept on a stack of our own. A closing word that does not fit the innermost
-//! block either closes the blocks above the one it fits, each with an error, or, if it fits
-//! none, is taken for a slip in the closing word of the innermost one.
+//! Open blocks are kept on an explicit stack. If a closing word does not match the innermost block, but
+//! matches another open block, it closes that block and all blocks inside it, and an error is reported for
+//! each of those. If it matches no open block, it is treated as a misspelt closing word of the innermost
+//! block.
 
 use super::ast::{ExprId, ExprKind, Ident, Stmt, StmtId, StmtKind};
 use super::keyword::Keyword;
@@ -11,15 +12,15 @@ use super::parser::{Parser, Reported};
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// What stands before the body of a procedure.
+/// The part of a procedure before its body.
 pub(super) struct Header {
     pub dfs: bool,
     pub returns: Option<u32>,
     pub name: Ident,
     pub params: Vec<Ident>,
-    /// The first word.
+    /// The span of the first word.
     pub start: Span,
-    /// The word `begin`.
+    /// The span of the word `begin`.
     pub begin: Span,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Header {
 pub(super) enum BodyEnd {
     /// With this `end`.
     End(Span),
-    /// Without one; the head of the next procedure may have been read already.
+    /// Without an `end`. The head of the next procedure may have been read already.
     Unclosed(Option<Header>),
 }
 
@@ -35,7 +36,7 @@ pub(super) enum BodyEnd {
 enum Opener {
     If,
     While,
-    /// An error already, kept so that its `end` does not close the procedure.
+    /// A `begin` inside a body. This is an error; the block is kept so that its `end` does not close the procedure.
     Begin,
 }
 
@@ -60,17 +61,17 @@ impl Opener {
 /// An open block.
 struct Frame {
     opener: Opener,
-    /// The opening word.
+    /// The span of the opening word.
     opening: Span,
-    /// From there to `then` or `do`.
+    /// The span from the opening word to `then` or `do`.
     head: Span,
     labels: Vec<Ident>,
-    /// Of the part that is open.
+    /// The condition of the part that is open.
     condition: ExprId,
     /// Finished parts of an `if`.
     arms: Vec<(ExprId, Vec<StmtId>)>,
     in_else: bool,
-    /// First bytes of `elsif`, `else`, `fi`, `od`.
+    /// The offsets of `elsif`, `else`, `fi` and `od`.
     keywords: Vec<u32>,
     /// The statements before this one in the enclosing block.
     outer: Vec<StmtId>,
@@ -82,7 +83,7 @@ struct Body {
     frames: Vec<Frame>,
     /// The innermost block.
     block: Vec<StmtId>,
-    /// How many `if`s and `while`s are open.
+    /// The number of open `if` and `while` blocks.
     ifs: usize,
     whiles: usize,
 }
@@ -99,13 +100,13 @@ impl Body {
 }
 
 impl Parser<'_> {
-    /// The statements after `begin`, up to and with `end`.
+    /// Reads the statements after `begin`, up to and including `end`.
     pub fn body(&mut self, begin: Span) -> (Vec<StmtId>, BodyEnd) {
         let mut body = Body::default();
         loop {
             let labels = self.labels();
             self.correct_misspelling(|k| k.starts_statement() || body.expects(k));
-            // A reserved word before `:=` is a variable with a bad name, whatever the word.
+            // Any reserved word before `:=` is treated as a variable with a forbidden name.
             let keyword = self.keyword().filter(|_| self.next.kind != TokenKind::Assign);
             let closes = keyword.is_some_and(Keyword::closes_block);
             if (closes || self.at(TokenKind::Eof)) && !labels.is_empty() {
@@ -138,7 +139,7 @@ impl Parser<'_> {
         }
     }
 
-    /// One statement that is no block. Gives a head back if it turns out to be one.
+    /// Reads a statement without a block. Returns the head of a procedure if it turns out to be one.
     fn statement(&mut self, body: &mut Body, labels: Vec<Ident>) -> Option<Header> {
         let start = self.token.span;
         let (kind, span) = match self.simple_statement() {
@@ -167,7 +168,7 @@ impl Parser<'_> {
         None
     }
 
-    /// `f(a, b) begin` reads like a call up to its last word.
+    /// Turns a call into the head of a procedure: `f(a, b) begin` looks like a call up to its last word.
     fn head_from_call(&mut self, name: Ident, args: &[ExprId]) -> Header {
         self.unsupported_calls.pop_if(|call| call.span == name.span);
         let params = args.iter().filter_map(|&arg| match &self.ast.expr(arg).kind {
@@ -212,7 +213,7 @@ impl Parser<'_> {
         });
     }
 
-    /// `end`: of the procedure, if no block is open. Gives its place back in that case.
+    /// Handles `end`. If no block is open, it ends the procedure, and its span is returned.
     fn end(&mut self, body: &mut Body) -> Option<Span> {
         let end = self.token.span;
         while let Some(frame) = body.frames.last() {
@@ -230,7 +231,7 @@ impl Parser<'_> {
         Some(end)
     }
 
-    /// `fi` or `od`, which fits `opener`.
+    /// Handles `fi` or `od`, which matches `opener`.
     fn close_with(&mut self, body: &mut Body, opener: Opener) {
         let span = self.token.span;
         let count = if opener == Opener::If { body.ifs } else { body.whiles };
@@ -257,7 +258,7 @@ impl Parser<'_> {
         self.eat(TokenKind::Semicolon);
     }
 
-    /// `elsif` or `else`.
+    /// Handles `elsif` or `else`.
     fn next_arm(&mut self, body: &mut Body) {
         let span = self.token.span;
         let is_else = self.at(TokenKind::Keyword(Keyword::Else));
@@ -296,7 +297,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports a block that something else closes.
+    /// Reports a block that is closed by a word that does not match it.
     fn missing_closing(&mut self, frame: &Frame) {
         if self.at(TokenKind::Eof) && self.lexer.truncated {
             return;
@@ -343,7 +344,7 @@ impl Parser<'_> {
         body.block.push(id);
     }
 
-    /// A body without `end`.
+    /// Reports a body without `end`.
     fn unclosed(&mut self, mut body: Body, begin: Span, following: Option<Header>) -> (Vec<StmtId>, BodyEnd) {
         let at_end = following.is_none() && self.at(TokenKind::Eof);
         while let Some(frame) = body.frames.last() {

@@ -1,8 +1,8 @@
-//! Expressions, by operator precedence with explicit stacks.
+//! Parser for expressions: operator precedence with explicit stacks.
 //!
-//! From tight to loose: `!`; then for Boom, Getafix and the thesis `= !=`, `&`, `^`, `|`, `=>`,
-//! and for Boppo `&`, `|`, `^`, then `= != =>` together; then `?:`.
-//! `=>` and all of Boppo's loosest group associate to the right, `?:` too, the others to the left.
+//! Operators, those that bind tightest first: `!`; then, in the dialects Boom and Getafix and in the thesis,
+//! `= !=`, `&`, `^`, `|`, `=>`, and in the dialect Boppo `&`, `|`, `^`, `= != =>` (all three alike); then
+//! `?:`. `=>`, `?:` and the last group of Boppo associate to the right, all others to the left.
 
 use super::ast::{BinaryOp, Dialect, ExprId, ExprKind};
 use super::keyword::Keyword;
@@ -15,12 +15,12 @@ use crate::source::Span;
 /// How tightly an operator binds, and whether it associates to the right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Binding {
-    /// Larger is tighter.
+    /// Operators with larger numbers bind more tightly.
     pub power: u8,
     pub right: bool,
 }
 
-/// The binding of an operator in a dialect.
+/// How tightly an operator binds in a dialect.
 pub(super) fn binding(op: BinaryOp, dialect: Dialect) -> Binding {
     use BinaryOp::{And, Equal, Implies, NotEqual, Or, Xor};
     let power = match dialect {
@@ -31,7 +31,7 @@ pub(super) fn binding(op: BinaryOp, dialect: Dialect) -> Binding {
             Or => 2,
             Implies => 1,
         },
-        // As in the precedence table of Boppo itself, where `^` is looser than `|`.
+        // As in the precedence table of Boppo itself, where `^` binds less tightly than `|`.
         Dialect::Boppo => match op {
             And => 4,
             Or => 3,
@@ -42,14 +42,14 @@ pub(super) fn binding(op: BinaryOp, dialect: Dialect) -> Binding {
     Binding { power, right: power == 1 }
 }
 
-/// An operator or bracket that waits for its right side.
+/// An operator or opening bracket whose right side has not been read yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Operator {
     Not(Span),
     Binary(BinaryOp),
     /// `(`, with the operators seen outside of it.
     Paren(Span, OpSet),
-    /// `schoose[`; the first operand is known after the comma.
+    /// `schoose[`; the first operand is set after the comma.
     Schoose {
         open: Span,
         first: Option<ExprId>,
@@ -62,7 +62,7 @@ pub(super) enum Operator {
 }
 
 impl Parser<'_> {
-    /// An expression, as far as it goes.
+    /// Reads an expression up to the first token that cannot continue it.
     pub fn expression(&mut self) -> Result<ExprId, Reported> {
         self.operators.clear();
         self.operands.clear();
@@ -76,7 +76,7 @@ impl Parser<'_> {
         self.operands.pop().ok_or(Reported)
     }
 
-    /// Prefixes and one operand.
+    /// Reads prefix operators and one operand.
     fn operand(&mut self, seen: &mut OpSet) -> Result<(), Reported> {
         loop {
             let span = self.token.span;
@@ -156,8 +156,8 @@ impl Parser<'_> {
             }
             TokenKind::Keyword(keyword) => {
                 let error = self.unexpected("an expression");
-                // A word that goes on with the statement is left to it; any other would only
-                // be taken for the beginning of the next one.
+                // A word that can continue the statement is not consumed. Any other word is, since it would
+                // otherwise be mistaken for the beginning of the next statement.
                 let goes_on = keyword.closes_block()
                     || matches!(keyword, Keyword::Then | Keyword::Do | Keyword::Constrain);
                 if !goes_on && !self.token.first_on_line {
@@ -184,7 +184,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Operators and closing brackets after an operand. False at the end of the expression.
+    /// Reads operators and closing brackets after an operand. Returns false at the end of the expression.
     fn after_operand(&mut self, seen: &mut OpSet) -> Result<bool, Reported> {
         loop {
             self.apply_nots();
@@ -216,8 +216,9 @@ impl Parser<'_> {
         }
     }
 
-    /// A token that is no operator. True if it closed a bracket, so that an operator may follow;
-    /// otherwise an operand follows if operators are left, and else the expression is over.
+    /// Handles a token that is not an operator. Returns true if it closed a bracket, so that an operator may
+    /// follow. Otherwise an operand follows if there are waiting operators; if there are none, the expression
+    /// has ended.
     fn close_or_end(&mut self, seen: &mut OpSet) -> Result<bool, Reported> {
         self.finish_chain(seen);
         if self.at(TokenKind::Colon) {
@@ -279,7 +280,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Replaces the last operand by one around it that begins at `open` and ends here.
+    /// Replaces the last operand by an expression that contains it, begins at `open` and ends here.
     fn wrap(&mut self, open: Span, kind: impl FnOnce(ExprId) -> ExprKind) {
         if let Some(inner) = self.operands.pop() {
             let id = self.push_expr(kind(inner), open.to(self.previous));
@@ -294,7 +295,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Builds the binary nodes that bind tighter than what follows, all of them for `None`.
+    /// Builds the nodes of the waiting binary operators that bind more tightly than the next operator; of all
+    /// of them if there is no next operator (`None`).
     fn apply_binaries(&mut self, following: Option<Binding>) {
         while let Some(&Operator::Binary(op)) = self.operators.last() {
             let own = binding(op, self.ast.dialect);
@@ -310,7 +312,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Builds the rest of a chain of binary operators and looks whether its reading is debatable.
+    /// Builds the rest of a chain of binary operators, and warns if the dialects read the chain differently.
     fn finish_chain(&mut self, seen: &mut OpSet) {
         self.apply_binaries(None);
         if std::mem::take(seen).is_debatable()

@@ -2,11 +2,11 @@
 
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// So many errors, and so many warnings, are kept: a file of the wrong kind has one in every
-/// word, and nobody reads a million of them.
+/// The largest number of errors, and of warnings, that are kept. A file that is not a program has an error in
+/// every word, and nobody reads a million of them.
 pub(crate) const MAX_FINDINGS: usize = 1000;
 
-/// What was found so far.
+/// The errors and warnings that were found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     kept: Vec<Diagnostic>,
@@ -15,7 +15,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Records a finding, or the fact that there are too many.
+    /// Records a finding. The first one above the limit is replaced by a message that says that there are too many.
     pub fn push(&mut self, finding: Diagnostic) {
         let (count, word) = match finding.severity {
             Severity::Error => (&mut self.errors, "errors"),
@@ -25,7 +25,7 @@ impl Findings {
         if *count <= MAX_FINDINGS {
             self.kept.push(finding);
         } else if *count == MAX_FINDINGS + 1 {
-            let message = format!("more than {MAX_FINDINGS} {word}; the rest from here on is not shown");
+            let message = format!("more than {MAX_FINDINGS} {word}; further ones are not shown");
             self.kept.push(Diagnostic {
                 message,
                 caret: String::new(),
@@ -36,12 +36,12 @@ impl Findings {
         }
     }
 
-    /// Whether another error would not be kept, so that it need not be made.
+    /// Whether another error would be discarded, so that it need not be constructed.
     pub fn is_full(&self) -> bool {
         self.errors > MAX_FINDINGS
     }
 
-    /// All of them, in the order of the text.
+    /// All findings, in the order of the text.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.kept.sort_by_key(|d| d.span.start);
         self.kept

@@ -8,7 +8,7 @@ use super::parser::{Parser, Reported};
 use crate::diagnostic::Diagnostic;
 
 impl Parser<'_> {
-    /// The whole file.
+    /// Reads the whole file.
     pub fn file(&mut self) {
         loop {
             self.correct_misspelling(|k| matches!(k, Keyword::Decl | Keyword::Void | Keyword::Bool));
@@ -23,7 +23,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the name at hand begins a procedure: itself its name, `dfs`, or an unknown type.
+    /// Whether the current token, a name, begins a procedure: as its name, as `dfs`, or as an unknown type.
     fn header_follows(&self) -> bool {
         match self.next.kind {
             TokenKind::LeftParen => true,
@@ -33,7 +33,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the word `dfs` stands here before a procedure. It is a name elsewhere.
+    /// Whether the current token is the word `dfs` before a procedure. Elsewhere, `dfs` is a name.
     pub fn is_dfs(&self) -> bool {
         use TokenKind::{Keyword as Word, Name, Quoted};
         self.at(Name)
@@ -55,7 +55,7 @@ impl Parser<'_> {
         self.end_statement();
     }
 
-    /// A procedure, and any that follow it without an `end` between.
+    /// Reads a procedure, and further ones if the `end` between them is missing.
     fn procedure(&mut self) {
         let header = self.header();
         self.bodies(header);
@@ -76,7 +76,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Everything up to `begin`; nothing if no body follows.
+    /// Reads the head of a procedure, up to `begin`. Returns `None` if no body follows.
     fn header(&mut self) -> Option<Header> {
         let start = self.token.span;
         let parts = self.header_parts();
@@ -164,7 +164,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Something that is neither a declaration nor a procedure.
+    /// Handles text that is neither a declaration nor a procedure.
     fn stray(&mut self) {
         let span = self.token.span;
         if let Some(word) = self.unsupported_word() {
@@ -184,10 +184,10 @@ impl Parser<'_> {
             TokenKind::Keyword(keyword)
                 if keyword.starts_statement() || keyword.closes_block() || keyword == Keyword::Constrain =>
             {
-                self.report(Diagnostic::error(span, "this statement is outside of every procedure"));
+                self.report(Diagnostic::error(span, "this statement is not inside a procedure"));
             }
             _ if before_name => {
-                self.report(Diagnostic::error(span, "this statement is outside of every procedure"));
+                self.report(Diagnostic::error(span, "this statement is not inside a procedure"));
             }
             TokenKind::Unknown => {}
             _ => {
@@ -198,8 +198,8 @@ impl Parser<'_> {
         self.skip_item();
     }
 
-    /// Skips to what may begin an item. A body on the way is read for its errors, and an `end`
-    /// on the way is taken as the end of what is skipped.
+    /// Skips to the next token that may begin an item. A body on the way is parsed to report its errors, and
+    /// an `end` on the way ends the skipped part.
     fn skip_item(&mut self) {
         loop {
             match self.token.kind {
@@ -222,7 +222,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the rest of a broken head.
+    /// Skips the rest of a procedure head that contains an error.
     fn skip_to_begin(&mut self) {
         loop {
             match self.token.kind {

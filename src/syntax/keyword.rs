@@ -1,6 +1,6 @@
-//! The reserved words, and which one a misspelt word was meant to be.
+//! The reserved words, and suggestions for misspelt ones.
 
-/// Declares the reserved words once, for reading and for messages.
+/// Declares the reserved words, for the lexer and for messages.
 macro_rules! keywords {
     ($($name:ident $word:literal,)*) => {
         /// A reserved word.
@@ -66,12 +66,13 @@ keywords! {
 }
 
 impl Keyword {
-    /// Ends a block or one part of it.
+    /// Whether the word ends a block or one part of it.
     pub fn closes_block(self) -> bool {
         matches!(self, Self::End | Self::Fi | Self::Od | Self::Else | Self::Elsif)
     }
 
-    /// Begins a statement and nothing else. `constrain` is left out: it also goes on with one.
+    /// Whether the word begins a statement and has no other use. `constrain` is not among these words: it can
+    /// also continue an assignment.
     pub fn starts_statement(self) -> bool {
         use Keyword::{
             Abortif, Assert, Assume, AtomicBegin, AtomicEnd, Dead, Decl, EndThread, Enforce, Goto, If, Print,
@@ -99,9 +100,9 @@ impl Keyword {
         )
     }
 
-    /// The word among those `wanted` that `word` was probably meant to be.
+    /// The reserved word that `word` is probably a misspelling of, among those that `wanted` selects.
     pub fn similar(word: &str, wanted: impl Fn(Self) -> bool) -> Option<Self> {
-        // Longer than any reserved word with its typing mistakes; also bounds the cost.
+        // No reserved word is as long as this, even with typing mistakes. The limit also bounds the cost.
         if word.len() > 16 || !word.is_ascii() {
             return None;
         }
@@ -112,7 +113,7 @@ impl Keyword {
             }
             let length = k.word().len();
             let distance = edit_distance(k.word().as_bytes(), word.as_bytes());
-            // Two letters are too few to guess from, unless one was merely typed twice or added.
+            // A word of two letters is only recognised if a letter was added or typed twice.
             let close = match length {
                 0..=2 => distance == 1 && word.len() == 3 && word.starts_with(k.word()),
                 3..=5 => distance == 1 && word.len() > 1,
@@ -124,7 +125,7 @@ impl Keyword {
     }
 }
 
-/// The number of letters to insert, drop, change, or swap with their neighbour.
+/// The number of letters that have to be inserted, removed, changed, or swapped with their neighbour.
 fn edit_distance(a: &[u8], b: &[u8]) -> usize {
     let width = b.len() + 1;
     let mut table = vec![0; (a.len() + 1) * width];

@@ -1,10 +1,9 @@
-//! Text to tokens, one at a time.
+//! The lexer: splits the text into tokens, one at a time.
 //!
 //! Invariant (complete): every byte of the text belongs to white space, a comment, or a token.
-//! What is none of these becomes a [`TokenKind::Unknown`] token, and its error is reported here
-//! and nowhere else.
+//! Everything else becomes a [`TokenKind::Unknown`] token, and only the lexer reports an error for it.
 //!
-//! Nothing is allocated per token; a token is its kind and its place.
+//! A token is its kind and its span; no memory is allocated for it.
 
 use super::ast::{Comment, Layout};
 use super::findings::Findings;
@@ -12,7 +11,7 @@ use super::keyword::Keyword;
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
-/// What a token is.
+/// The kinds of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name that is not reserved, `_` included.
@@ -72,34 +71,36 @@ pub(super) enum TokenKind {
 /// One token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
-    /// No other token stands before it on its line.
+    /// Whether it is the first token on its line.
     pub first_on_line: bool,
-    /// Where it stands.
+    /// Its span.
     pub span: Span,
 }
 
-/// Reads tokens and sets comments aside.
+/// Reads tokens and collects comments.
 pub(super) struct Lexer<'a> {
     text: &'a str,
-    /// The next byte to read.
+    /// The offset of the next byte to read.
     at: usize,
-    /// Behind the last byte that counts: white space and the end mark of DOS are cut off.
+    /// The offset after the last significant byte: white space and the end-of-file mark of DOS at the end are
+    /// ignored.
     end: usize,
-    /// Line ends since the last token or comment.
+    /// The number of line breaks since the last token or comment.
     newlines: u32,
-    /// A token was seen on the current line.
+    /// Whether there was a token on the current line.
     token_on_line: bool,
-    /// A token or comment was seen on the current line.
+    /// Whether there was a token or comment on the current line.
     text_on_line: bool,
-    /// Comments so far.
+    /// The comments so far.
     pub comments: Vec<Comment>,
-    /// Blank lines so far.
+    /// The blank lines so far.
     pub layout: Layout,
-    /// Errors so far, the parser's included.
+    /// The errors and warnings so far, including those of the parser.
     pub findings: Findings,
-    /// A comment runs to the end of the file, so whatever seems to be missing may be in it.
+    /// A comment is not closed and runs to the end of the file, so what seems to be missing may be inside the
+    /// comment.
     pub truncated: bool,
 }
 
@@ -121,7 +122,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token; [`TokenKind::Eof`] for ever at the end.
+    /// The next token. At the end of the text, every call returns [`TokenKind::Eof`].
     pub fn next(&mut self) -> Token {
         self.skip_blanks_and_comments();
         let start = self.at;
@@ -132,7 +133,7 @@ impl<'a> Lexer<'a> {
         Token { kind, first_on_line, span: Span::new(start, self.at) }
     }
 
-    /// The first byte after the tokens read so far that is not white space.
+    /// The offset of the first byte after the tokens read so far that is not white space.
     pub fn byte_ahead(&self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..self.end];
         rest.iter().copied().find(|b| !is_white(char::from(*b)))
@@ -143,7 +144,7 @@ impl<'a> Lexer<'a> {
         if at < self.end { self.text.as_bytes()[at] } else { 0 }
     }
 
-    /// Notes that a token or comment begins here.
+    /// Records that a token or comment begins here.
     fn enter(&mut self, start: usize) {
         if self.newlines > 1 && start < self.end {
             self.layout.after_blank.push(start as u32);
@@ -276,7 +277,7 @@ impl<'a> Lexer<'a> {
         TokenKind::Unknown
     }
 
-    /// An operator of other languages whose meaning is plain.
+    /// Reads an operator of other languages whose meaning is obvious, and reports an error.
     fn foreign(&mut self, kind: TokenKind, length: usize, ours: &str) -> TokenKind {
         let span = Span::new(self.at, self.at + length);
         self.at += length;
@@ -286,12 +287,12 @@ impl<'a> Lexer<'a> {
         kind
     }
 
-    /// A run of characters that begin no token, as one token with one error.
+    /// Reads a sequence of characters that cannot begin a token, as one token with one error.
     fn unknown(&mut self) -> TokenKind {
         let start = self.at;
         let rest = &self.text[start..self.end];
         if let Some(quoted) = rest.strip_prefix('"') {
-            // Not more than one line, and never past the next quote: a line of quotes is read once.
+            // Only up to the next quote on the same line, so that a line of many quotes takes linear time.
             let close = quoted.find(['"', '\n']).filter(|&at| quoted.as_bytes()[at] == b'"');
             self.at += close.map_or(1, |at| at + 2);
             let error =
@@ -301,7 +302,7 @@ impl<'a> Lexer<'a> {
         }
         let strange = |c: char| !is_white(c) && !matches!(c, '!'..='~') || "@#$%\\`+-./}".contains(c);
         let mut length = rest.find(|c| !strange(c)).unwrap_or(rest.len());
-        // A comment may begin in the middle of the run.
+        // A comment may begin in the middle of the sequence.
         for opening in ["//", "/*"] {
             length = rest[..length].find(opening).unwrap_or(length);
         }
@@ -323,7 +324,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether a name can be written without braces. Reserved words cannot, and `_` is no name.
+/// Whether a name can be written without braces. Reserved words cannot, and `_` is not a name.
 pub(super) fn is_plain_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     match bytes.first() {
@@ -334,7 +335,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
     }
 }
 
-/// The start of a text, for a message.
+/// The beginning of a text, short enough for a message.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((at, _)) => format!("{}...", &text[..at]),
@@ -342,7 +343,8 @@ pub(super) fn shortened(text: &str, most: usize) -> String {
     }
 }
 
-/// How many bytes go on with a name; a `-` does only between two others.
+/// The number of bytes at the beginning of a text that can continue a name. A `-` can only do so between two
+/// other characters of the name.
 fn name_tail(bytes: &[u8]) -> usize {
     let mut length = 0;
     while let Some(&byte) = bytes.get(length) {
@@ -363,7 +365,7 @@ fn is_white(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
 
-/// Characters as a message can show them: what is invisible is named by its number.
+/// Characters as a message shows them. Invisible characters are shown by their numbers.
 pub(crate) fn spelled_out(run: &str) -> String {
     let visible = run.chars().all(|c| !c.is_control() && !c.is_whitespace() && !is_invisible(c) && c != '`');
     if visible {

@@ -1,4 +1,4 @@
-//! Text to tree and back: lexer, error-tolerant parser, printer.
+//! Lexer, error-tolerant parser and printer for Boolean programs.
 //!
 //! ```text
 //! text --[lexer]--> tokens --[parser: items, blocks, statement, simple, expression]--> Ast --[printer]--> text

@@ -1,59 +1,58 @@
-//! Lines, indentation and comments of printed programs.
+//! The output of the printer: lines, indentation and comments.
 //!
 //! A comment is written immediately before the first *anchor* after it. Anchors are the words
-//! whose place the tree knows: names, operands, opening brackets, and the first words of
-//! statements and blocks. Commas, operators, `then` and the like are no anchors; they go with
-//! what is before them. So a comment after `a` in `a // why`, `, b` is found after the comma
+//! whose positions are in the tree: names, operands, opening brackets, and the first words of
+//! statements and blocks. Commas, operators, `then` and the like are not anchors; they follow
+//! the word before them. So a comment after `a` in `a // why`, `, b` is found after the comma
 //! when the result is read again, has the same next anchor, and stays there: printing is stable.
 //!
-//! Within a statement, a comment that had its line for itself gets one again, and one that
-//! followed something goes on the same line. Between statements it is the same, and there the
-//! end of a line is what a comment can follow.
+//! A comment that was alone on its line gets a line of its own again. A comment that followed something on
+//! its line is written at the end of the current line.
 
 use super::ast::{Ast, Comment};
 
-/// Longer lines are broken at the last place where that is possible.
+/// Longer lines are broken at the last possible position.
 const WIDTH: usize = 100;
 
-/// Deeper blocks are indented no further: a million nested blocks would need as many blanks in
-/// each of their lines.
+/// Deeper blocks are not indented any further. Otherwise the lines of a million nested blocks would need a
+/// million blanks each.
 const MAX_LEVELS: usize = 40;
 
-/// Columns per level.
+/// Columns per level of indentation.
 const STEP: usize = 2;
 
-/// What stands between two pieces of a line.
+/// The space between two pieces of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Gap {
     /// Nothing.
     None,
     /// One blank.
     Blank,
-    /// One blank, or the end of the line if what follows does not fit.
+    /// One blank, or a line break if the next piece does not fit.
     Break,
 }
 
-/// What becomes of a blank line before the next line.
+/// Whether there is a blank line before the next line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum BlankLine {
-    /// There is none: a block begins.
+    /// Never, because a block begins.
     Drop,
-    /// There is one if the user left one.
+    /// If there was one in the original text.
     Keep,
-    /// There is one.
+    /// Always.
     Add,
 }
 
 /// The text so far.
 pub(super) struct Output<'a> {
     text: String,
-    /// Where the current line begins.
+    /// The offset at which the current line begins.
     line: usize,
-    /// Columns before what goes on with a broken line.
+    /// The indentation of the second part of a broken line.
     continuation: usize,
-    /// The last blank of the current line at which it may be broken.
+    /// The offset of the last blank at which the current line may be broken.
     breakable: Option<usize>,
-    /// Nothing more can follow on the current line: it ends with a comment.
+    /// The current line ends with a comment, so the next piece has to go on a new line.
     broken: bool,
     comments: std::iter::Peekable<std::slice::Iter<'a, Comment>>,
     after_blank: &'a [u32],
@@ -73,7 +72,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// The text, ended with a line end.
+    /// The complete text, with a line break at its end.
     pub fn finish(mut self) -> String {
         if !self.text.is_empty() {
             self.text.push('\n');
@@ -81,25 +80,26 @@ impl<'a> Output<'a> {
         self.text
     }
 
-    /// Whether the user left a line blank before this place.
+    /// Whether there was a blank line before this offset in the original text.
     fn blank_before(&self, at: u32) -> bool {
         self.after_blank.binary_search(&at).is_ok()
     }
 
-    /// Whether a blank line of the user's stands before `until` or a comment on the way there.
+    /// Whether there was a blank line before the offset `until`, or before one of the comments that are still
+    /// to be written up to there.
     pub fn blank_on_the_way(&self, until: u32) -> bool {
         let mut comments = self.comments.clone().take_while(|c| c.span.start < until);
         self.blank_before(until) || comments.any(|c| self.blank_before(c.span.start))
     }
 
-    /// Leaves a line blank before what stood at this place, if there is to be one.
+    /// Writes a blank line before the piece with this offset in the original text, if `blank` says so.
     pub fn blank_line(&mut self, at: u32, blank: BlankLine) {
         if blank == BlankLine::Add || blank == BlankLine::Keep && self.blank_before(at) {
             self.text.push('\n');
         }
     }
 
-    /// Begins a line of a block at some depth.
+    /// Begins a line at a level of indentation.
     pub fn begin_line(&mut self, level: usize) {
         if !self.text.is_empty() {
             self.new_line(0);
@@ -108,12 +108,12 @@ impl<'a> Output<'a> {
         self.broken = false;
     }
 
-    /// Sets the depth of what goes on with a broken line.
+    /// Sets the level of indentation for the second part of broken lines.
     pub fn continue_at(&mut self, level: usize) {
         self.continuation = level.min(MAX_LEVELS) * STEP;
     }
 
-    /// Writes a piece that is no anchor.
+    /// Writes a piece that is not an anchor.
     pub fn put(&mut self, gap: Gap, piece: &str) {
         if self.broken {
             self.new_line(self.continuation);
@@ -153,8 +153,8 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Writes the comments up to `until` at the end of the finished line and below it, the first of
-    /// those below after a blank line or not. Gives back what is left of that wish.
+    /// Writes the comments up to `until`: at the end of the current line, or on lines below it. `blank`
+    /// applies to the first line below. Returns what applies to the line after the comments.
     pub fn comments_below(&mut self, until: u32, level: usize, mut blank: BlankLine) -> BlankLine {
         while let Some(comment) = self.comments.next_if(|c| c.span.start < until) {
             if comment.trailing && !self.broken && !self.text.is_empty() {

@@ -1,11 +1,11 @@
-//! Tokens to tree: the cursor, what to do about errors, and what all parts of the grammar share.
+//! The parser: current token, error recovery, and functions that all parts of the grammar use.
 //!
 //! Recovery: an error is reported where it is found and carried as [`Reported`] to the nearest
-//! statement or item, which skips to the next one and goes on. Nothing else is reported on the
-//! way, so that one mistake gives one error. Mistakes with a likely repair (a missing `;`,
+//! statement or item, which skips to the next one and continues there. Nothing else is reported on the
+//! way, so that one mistake causes one error. Mistakes with a likely repair (a missing `;`,
 //! a misspelt or reserved word, a closing word of the wrong kind) are repaired instead.
 //!
-//! Nothing recurses on the nesting of the program: blocks and expressions keep their own stacks.
+//! Nothing recurses on the nesting of the program: blocks and expressions use explicit stacks.
 
 use super::ast::{Ast, Declared, Dialect, Expr, ExprId, ExprKind, Ident, Item, Stmt, StmtId};
 use super::expression::Operator;
@@ -14,8 +14,8 @@ use super::lexer::{Lexer, Token, TokenKind, shortened};
 use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 
-/// Reads a program. The tree is complete only if no error is among the diagnostics;
-/// they come in the order of the text.
+/// Parses a program. The tree is complete only if there is no error among the diagnostics, which are in the
+/// order of the text.
 #[must_use]
 pub fn parse(source: &Source, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
     let mut parser = Parser::new(source.text(), dialect);
@@ -23,27 +23,27 @@ pub fn parse(source: &Source, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
     parser.finish()
 }
 
-/// An error was reported; nothing more is to be said about this place.
+/// Says that an error has been reported already, so that callers do not report another one.
 pub(super) struct Reported;
 
-/// Words of other tools' grammars. They are names wherever they are used as names.
+/// Words that begin statements in other tools. Here they may be used as names.
 const UNSUPPORTED: [&str; 5] = ["sync", "thread_local", "wait", "signal", "broadcast"];
 
-/// The state of one run.
+/// The state of the parser.
 pub(super) struct Parser<'a> {
     pub text: &'a str,
     pub lexer: Lexer<'a>,
-    /// The token to look at.
+    /// The current token.
     pub token: Token,
-    /// The one after it.
+    /// The token after the current one.
     pub next: Token,
-    /// The place of the last token consumed.
+    /// The span of the last token that was consumed.
     pub previous: Span,
     pub ast: Ast,
-    /// The stacks of the expression parser, kept to be used again.
+    /// The stacks of the expression parser, kept so that their memory is reused.
     pub operators: Vec<Operator>,
     pub operands: Vec<ExprId>,
-    /// Calls of procedures with the name of an unsupported statement.
+    /// Calls of procedures that have the name of an unsupported statement.
     pub unsupported_calls: Vec<Ident>,
 }
 
@@ -81,19 +81,19 @@ impl<'a> Parser<'a> {
         (self.ast, self.lexer.findings.into_sorted())
     }
 
-    /// Moves on by one token.
+    /// Advances by one token.
     pub fn bump(&mut self) {
         self.previous = self.token.span;
         self.token = self.next;
         self.next = self.lexer.next();
     }
 
-    /// Whether the current token is this one.
+    /// Whether the current token is of this kind.
     pub fn at(&self, kind: TokenKind) -> bool {
         self.token.kind == kind
     }
 
-    /// Consumes the current token if it is this one.
+    /// Consumes the current token if it is of this kind. Returns whether it was.
     pub fn eat(&mut self, kind: TokenKind) -> bool {
         let found = self.at(kind);
         if found {
@@ -102,7 +102,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// The reserved word at hand.
+    /// The current token, if it is a reserved word.
     pub fn keyword(&self) -> Option<Keyword> {
         match self.token.kind {
             TokenKind::Keyword(keyword) => Some(keyword),
@@ -110,12 +110,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The text of a stretch.
+    /// The text of a span.
     pub fn slice(&self, span: Span) -> &'a str {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// The place just after the last token.
+    /// The empty span after the last consumed token.
     pub fn after_previous(&self) -> Span {
         Span { start: self.previous.end, end: self.previous.end }
     }
@@ -125,12 +125,12 @@ impl<'a> Parser<'a> {
         self.lexer.findings.push(finding);
     }
 
-    /// Reports the current token as not being what is `expected`.
+    /// Reports that the current token is not what is `expected`.
     pub fn unexpected(&mut self, expected: &str) -> Reported {
         self.unexpected_at(self.blamed(), expected)
     }
 
-    /// Reports the current token as not being what is `expected`, at a place of the caller's choice.
+    /// Reports, at the given span, that the current token is not what is `expected`.
     pub fn unexpected_at(&mut self, span: Span, expected: &str) -> Reported {
         if !self.already_reported() {
             let message = format!("expected {expected}, found {}", self.describe());
@@ -139,13 +139,13 @@ impl<'a> Parser<'a> {
         Reported
     }
 
-    /// The current token if it goes on with the line. On another line it has nothing to do with
-    /// what is missing, and that is missing after the last token.
+    /// The span for an error about the current token. If that token is on a new line, it has nothing to do
+    /// with what is missing, so the error points after the last consumed token.
     pub fn blamed(&self) -> Span {
         if self.token.first_on_line { self.after_previous() } else { self.token.span }
     }
 
-    /// Whether the lexer has said what is wrong with the current token.
+    /// Whether the lexer has reported an error about the current token.
     pub fn already_reported(&self) -> bool {
         match self.token.kind {
             TokenKind::Unknown => true,
@@ -156,19 +156,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Reports that something is missing after the last token.
+    /// Reports that something is missing after the last consumed token.
     pub fn missing(&mut self, what: &str) {
         if !self.already_reported() {
             self.report(Diagnostic::error(self.after_previous(), format!("expected {what}")));
         }
     }
 
-    /// Consumes a token that must be there.
+    /// Consumes a required token, or reports that it is missing.
     pub fn expect(&mut self, kind: TokenKind, expected: &str) -> Result<(), Reported> {
         if self.eat(kind) { Ok(()) } else { Err(self.unexpected(expected)) }
     }
 
-    /// The current token as a message names it.
+    /// A description of the current token for messages.
     pub fn describe(&self) -> String {
         match self.token.kind {
             TokenKind::Eof => "the end of the file".to_owned(),
@@ -177,27 +177,27 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The word at hand if it is one of those that other tools reserve.
+    /// The current token, if it is a word that begins a statement in other tools.
     pub fn unsupported_word(&self) -> Option<&'a str> {
         let word = self.slice(self.token.span);
         (self.at(TokenKind::Name) && UNSUPPORTED.contains(&word)).then_some(word)
     }
 
-    /// Remembers a call if its name may be meant as a statement we do not have.
+    /// Remembers a call whose name may be meant as an unsupported statement.
     pub fn note_call(&mut self, callee: &Ident) {
         if UNSUPPORTED.contains(&callee.name.as_str()) {
             self.unsupported_calls.push(callee.clone());
         }
     }
 
-    /// Reports an unsupported statement, which begins here.
+    /// Reports an unsupported statement that begins at the current token.
     pub fn unsupported_here(&mut self, word: &str) -> Reported {
         self.report(unsupported(word, self.token.span));
         self.bump();
         Reported
     }
 
-    /// The name at hand, consumed.
+    /// Consumes the current token, which is a name, and returns it.
     fn take_name(&mut self) -> Ident {
         let span = self.token.span;
         let quote = u32::from(self.at(TokenKind::Quoted));
@@ -206,7 +206,7 @@ impl<'a> Parser<'a> {
         Ident { name, span }
     }
 
-    /// A name of a variable or procedure.
+    /// Reads the name of a variable or procedure.
     pub fn name(&mut self, what: &str) -> Result<Ident, Reported> {
         match self.token.kind {
             TokenKind::Name if self.slice(self.token.span) == "_" => {
@@ -222,12 +222,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A label where one is used.
+    /// Reads a label in a jump.
     pub fn label(&mut self) -> Result<Ident, Reported> {
         if self.at(TokenKind::Number) { Ok(self.take_name()) } else { self.name("a label") }
     }
 
-    /// Takes a reserved word for a name, with an error.
+    /// Accepts a reserved word as a name, and reports an error.
     pub fn reserved(&mut self, keyword: Keyword, what: &str) -> Ident {
         let word = keyword.word();
         let kind = if matches!(keyword, Keyword::True | Keyword::False) { "constant" } else { "keyword" };
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
         matches!(self.next.kind, Assign | Colon | Comma | LeftParen | RightParen | Semicolon)
     }
 
-    /// One or more things between commas.
+    /// Reads one or more things that are separated by commas.
     pub fn list<T>(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<T, Reported>,
@@ -254,21 +254,21 @@ impl<'a> Parser<'a> {
         Ok(elements)
     }
 
-    /// Adds an expression.
+    /// Adds an expression to the tree.
     pub fn push_expr(&mut self, kind: ExprKind, span: Span) -> ExprId {
         let id = ExprId::from_index(self.ast.exprs.len());
         self.ast.exprs.push(Expr { kind, span });
         id
     }
 
-    /// Adds a statement.
+    /// Adds a statement to the tree.
     pub fn push_stmt(&mut self, stmt: Stmt) -> StmtId {
         let id = StmtId::from_index(self.ast.stmts.len());
         self.ast.stmts.push(stmt);
         id
     }
 
-    /// `a, b := e`, after `decl`.
+    /// Reads `a, b := e` after `decl`.
     pub fn declared_list(&mut self) -> Result<Vec<Declared>, Reported> {
         if let Some(word) = self.unsupported_word()
             && !self.next_ends_a_name()

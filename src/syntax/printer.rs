@@ -1,9 +1,9 @@
-//! Tree to text: the formatter behind `cusp fmt`.
+//! The printer behind `cusp fmt`.
 //!
-//! Two columns per level; labels stand one level further left, on the line of their statement;
-//! one statement per line; one blank line between procedures, and where the user left one.
-//! Constants are `T` and `F`, operators `& | !`; parentheses are kept as written, and added only
-//! where a tree that was not parsed needs them.
+//! Blocks are indented by two columns. Labels are written one level further left, on the line of their
+//! statement. Each statement has a line of its own. There is a blank line between procedures, and where there
+//! was one in the original text. Constants are written as `T` and `F`, operators as `& | !`. Parentheses are
+//! kept as they were written, and added only where a tree that does not come from the parser needs them.
 
 use super::ast::{Ast, Declared, ExprId, ExprKind, Ident, Item, Procedure, StmtId, StmtKind, Target};
 use super::expression::binding;
@@ -11,8 +11,8 @@ use super::lexer::is_plain_name;
 use super::output::{BlankLine, Gap, Output};
 use super::readings::symbol;
 
-/// The program as text. Reading it again gives the same program, and printing that gives the
-/// same text. Every comment of the program is in it once.
+/// The program as text. Parsing the text gives the same program, and printing that program gives the same
+/// text. The text contains every comment of the program once.
 #[must_use]
 pub fn print(ast: &Ast) -> String {
     let mut printer = Printer { ast, out: Output::new(ast), pieces: Vec::new() };
@@ -29,13 +29,13 @@ pub fn print(ast: &Ast) -> String {
     printer.out.finish()
 }
 
-/// How tightly an expression that is no operator binds.
+/// How tightly an expression binds whose outermost part is not an operator.
 const ATOM: u8 = 6;
 
-/// What is left to print of an expression.
+/// A part of an expression that is still to be printed.
 enum Piece {
     Text(Gap, &'static str),
-    /// An expression that must bind at least so tightly, or get parentheses.
+    /// An expression that gets parentheses unless it binds at least as tightly as this number says.
     Expr(Gap, ExprId, u8),
 }
 
@@ -44,14 +44,14 @@ struct Block<'a> {
     stmts: &'a [StmtId],
     next: usize,
     level: usize,
-    /// The statement it is part of, and which part.
+    /// The statement that it is part of, and the number of the part.
     owner: Option<(StmtId, usize)>,
 }
 
 struct Printer<'a> {
     ast: &'a Ast,
     out: Output<'a>,
-    /// The stack of the expression printer, kept to be used again.
+    /// The stack of the expression printer, kept so that its memory is reused.
     pieces: Vec<Piece>,
 }
 
@@ -107,7 +107,7 @@ impl<'a> Printer<'a> {
         self.closing_line(procedure.end.start, 0, blank, "end");
     }
 
-    /// `end`, `fi` and the like, at the left of their block.
+    /// Prints `end`, `fi` and the like, at the indentation of the word that opened the block.
     fn closing_line(&mut self, at: u32, level: usize, blank: BlankLine, word: &str) {
         self.out.comments_below(at, level + 1, blank);
         self.out.begin_line(level);
@@ -170,14 +170,14 @@ impl<'a> Printer<'a> {
         None
     }
 
-    /// Where the word after some part of a block stood.
+    /// The offset, in the original text, of the word after a part of a block.
     fn keyword_place(&self, id: StmtId, part: usize) -> u32 {
         let keywords = &self.ast.layout.keywords;
         let first = keywords.partition_point(|&(owner, _)| owner < id);
         keywords.get(first + part).filter(|&&(owner, _)| owner == id).map_or(0, |&(_, at)| at)
     }
 
-    /// A statement with its labels; of a block, the head.
+    /// Prints a statement with its labels. For `if` and `while`, only the part up to `then` or `do`.
     fn statement(&mut self, id: StmtId, level: usize, blank: BlankLine, last: bool) {
         let stmt = self.ast.stmt(id);
         let start = stmt.labels.first().map_or(stmt.span.start, |label| label.span.start);
@@ -280,7 +280,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Things between commas.
+    /// Prints things separated by commas.
     fn separated<T>(&mut self, list: &[T], mut gap: Gap, mut element: impl FnMut(&mut Self, Gap, &T)) {
         for (index, item) in list.iter().enumerate() {
             if index > 0 {
@@ -301,7 +301,7 @@ impl<'a> Printer<'a> {
         });
     }
 
-    /// The left side of an assignment with its `:=`, or nothing.
+    /// Prints the left side of an assignment and `:=`, or nothing if there are no targets.
     fn targets(&mut self, targets: &[Target]) {
         self.separated(targets, Gap::None, |printer, gap, target| match target {
             Target::Name(name) => printer.name(gap, name),
@@ -320,7 +320,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// A label, which may be a number.
+    /// Prints a label, which may be a number.
     fn label(&mut self, gap: Gap, label: &Ident) {
         if !label.name.is_empty() && label.name.bytes().all(|b| b.is_ascii_digit()) {
             self.out.anchor(gap, label.span.start, &label.name);
@@ -349,7 +349,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Prints the first word of an expression and leaves the rest on the stack.
+    /// Prints the first word of an expression and pushes the rest on the stack.
     fn expr_piece(&mut self, gap: Gap, id: ExprId, least: u8) {
         let ast = self.ast;
         let expr = ast.expr(id);
@@ -398,7 +398,8 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Binary(op, left, right) => {
                 let own = binding(*op, ast.dialect);
-                // The side that does not associate needs parentheses around an equal.
+                // On the side on which the operator does not associate, an operand with the same precedence
+                // needs parentheses.
                 let (left_least, right_least) =
                     if own.right { (own.power + 1, own.power) } else { (own.power, own.power + 1) };
                 self.pieces.extend([

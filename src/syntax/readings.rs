@@ -1,8 +1,8 @@
-//! Expressions that two dialects read differently.
+//! Warnings about expressions that two dialects read differently.
 //!
-//! A chain is a sequence of operands and binary operators without parentheses between them.
-//! Its tree under each table of precedences is rebuilt from the operators alone; where the trees
-//! differ, and so do their values for some operands, a warning shows both with parentheses.
+//! A chain is a sequence of operands and binary operators without parentheses between them. The tree of a
+//! chain in each dialect is computed from its operators. If the two trees differ, and have different values
+//! for some values of the operands, a warning shows both with parentheses.
 
 use super::ast::{BinaryOp, Dialect, ExprId, ExprKind};
 use super::expression::binding;
@@ -16,7 +16,7 @@ use crate::source::Span;
 pub(super) struct OpSet(u8);
 
 impl OpSet {
-    /// Adds one.
+    /// Adds an operator.
     pub fn insert(&mut self, op: BinaryOp) {
         self.0 |= 1 << op as u8;
     }
@@ -25,8 +25,8 @@ impl OpSet {
         ops.iter().any(|&op| self.0 & (1 << op as u8) != 0)
     }
 
-    /// Whether a chain with these operators may have two readings: the tables disagree on `=`
-    /// and `!=` against everything else, and on `^` against `|`.
+    /// Whether a chain with these operators may have two readings. The dialects disagree on the precedence of
+    /// `=` and `!=` relative to all other operators, and on that of `^` relative to `|`.
     pub fn is_debatable(self) -> bool {
         use BinaryOp::{And, Equal, Implies, NotEqual, Or, Xor};
         self.any(&[Equal, NotEqual]) && self.any(&[And, Or, Xor, Implies])
@@ -34,8 +34,8 @@ impl OpSet {
     }
 }
 
-/// Up to so many operands, whether two trees differ in value is decided by a truth table in one
-/// word; above it, trees of different shape count as different.
+/// For chains with at most this many operands, truth tables in one word decide whether two trees are
+/// equivalent. In longer chains, trees of different shape are treated as different.
 const TABLE_OPERANDS: usize = 6;
 
 /// The column of each operand in a truth table of 64 rows.
@@ -48,7 +48,7 @@ const COLUMNS: [u64; TABLE_OPERANDS] = [
     0xffff_ffff_0000_0000,
 ];
 
-/// Longest reading that is shown whole.
+/// Readings that are longer than this are shown in part.
 const READING_CHARS: usize = 72;
 
 /// The tree of a chain.
@@ -57,7 +57,7 @@ struct Shape {
     ranges: Vec<(u32, u32)>,
     /// Operators, children before parents.
     order: Vec<u32>,
-    /// For each operator, the one above it.
+    /// For each operator, its parent.
     parents: Vec<Option<u32>>,
 }
 
@@ -65,7 +65,7 @@ impl Shape {
     fn of(ops: &[BinaryOp], dialect: Dialect) -> Self {
         let count = ops.len();
         let mut shape = Self { ranges: vec![(0, 0); count], order: Vec::new(), parents: vec![None; count] };
-        // Finished subtrees, by their top operator; `None` is a bare operand.
+        // Finished subtrees, represented by their topmost operator, or `None` for a single operand.
         let mut done: Vec<(Option<u32>, u32, u32)> = vec![(None, 0, 0)];
         let mut waiting: Vec<u32> = Vec::new();
         let mut apply = |done: &mut Vec<(Option<u32>, u32, u32)>, op: u32| {
@@ -98,7 +98,7 @@ impl Shape {
 
     /// The truth table of a short chain.
     fn table(&self, ops: &[BinaryOp]) -> u64 {
-        // The value of the subtree that covers an operand is kept at its first operand.
+        // The value of a subtree is stored at the position of its first operand.
         let mut values = COLUMNS;
         let mut result = 0;
         for &op in &self.order {
@@ -116,8 +116,8 @@ impl Shape {
         result
     }
 
-    /// The chain with the parentheses that say what the tree is; none inside a run of one
-    /// associative operator.
+    /// The chain with parentheses that show its tree. Between operands of the same associative operator there
+    /// are none.
     fn text(&self, ops: &[BinaryOp], operands: &[String]) -> String {
         let mut open = vec![0usize; operands.len()];
         let mut close = vec![0usize; operands.len()];
@@ -171,14 +171,15 @@ impl Parser<'_> {
                 return;
             }
         } else if ops.iter().all(|op| matches!(op, BinaryOp::Equal | BinaryOp::NotEqual | BinaryOp::Xor)) {
-            // These are associative with each other.
+            // These operators are associative with each other, so the tree does not matter.
             return;
         }
         let texts: Vec<String> = operands.iter().map(|&id| self.operand_text(id)).collect();
         let (mut ours, mut theirs) = (ours.text(&ops, &texts), theirs.text(&ops, &texts));
         let mut span = self.ast.expr(chain).span;
         if !self.fits_in_a_message(span) || ours.chars().count() > READING_CHARS {
-            // Two neighbours on which the tables disagree say it all; there nearly always are some.
+            // Two neighbouring operators on which the dialects disagree are enough to show; most chains with
+            // two readings have such a pair.
             let debatable = (1..ops.len()).find(|&i| {
                 let pair = &ops[i - 1..=i];
                 Shape::of(pair, here).ranges != Shape::of(pair, there).ranges
@@ -206,7 +207,7 @@ impl Parser<'_> {
         self.report(Diagnostic::warning(span, message).help(help + "; add parentheses"));
     }
 
-    /// Whether a stretch is short and on one line.
+    /// Whether a span is short and on one line.
     fn fits_in_a_message(&self, span: Span) -> bool {
         let text = self.slice(span);
         text.len() <= READING_CHARS && !text.contains('\n')
@@ -234,7 +235,7 @@ impl Parser<'_> {
         (operands, ops)
     }
 
-    /// An operand as a message shows it.
+    /// The text of an operand for a message.
     fn operand_text(&self, id: ExprId) -> String {
         let text = self.slice(self.ast.expr(id).span);
         if text.len() <= 24 && !text.contains(['\n', '/']) {

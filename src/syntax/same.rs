@@ -1,11 +1,11 @@
-//! Equality of programs.
+//! Equality of programs, without regard to layout.
 
 use super::ast::{Ast, Declared, ExprId, ExprKind, Ident, Item, Stmt, StmtId, StmtKind, Target};
 
 impl Ast {
-    /// Whether two trees are the same program: they may differ in places, comments, blank lines,
-    /// and in parentheses that do not change the tree. Labels, empty statements and the order of
-    /// everything count.
+    /// Whether two trees are the same program: they may differ in spans, comments and blank lines, and in
+    /// parentheses that do not change the tree. Labels, empty statements and the order of everything have to
+    /// be the same.
     #[must_use]
     pub fn same_program(&self, other: &Self) -> bool {
         let mut pair = Pair { left: self, right: other, exprs: Vec::new(), stmts: Vec::new() };
@@ -16,8 +16,8 @@ impl Ast {
     }
 }
 
-/// Two trees, and the nodes still to be compared. Nodes are put aside instead of being
-/// descended into, so that deep trees need no deep stack.
+/// Two trees, and the pairs of nodes that are still to be compared. These are kept in a list, because
+/// recursion could overflow the stack on deep trees.
 struct Pair<'a> {
     left: &'a Ast,
     right: &'a Ast,
@@ -113,7 +113,7 @@ impl Pair<'_> {
                         (a, b) => a.is_none() && b.is_none(),
                     }
             }
-            // The rest says everything by its kind.
+            // All other kinds have no contents to compare, or differ.
             (a, b) => a == b,
         };
         same_kind && all(&a.labels, &b.labels, same_name)

@@ -8,7 +8,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 
 impl Parser<'_> {
-    /// A statement that is no block, up to its `;`. The lone `;` is consumed.
+    /// Reads a statement without a block, up to its `;`. If the statement is only a `;`, that is consumed.
     pub fn simple_statement(&mut self) -> Result<StmtKind, Reported> {
         match self.token.kind {
             TokenKind::Semicolon => {
@@ -69,12 +69,12 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether `return` stands alone.
+    /// Whether `return` has no values.
     fn nothing_is_returned(&self) -> bool {
         match self.token.kind {
             TokenKind::Semicolon | TokenKind::Eof => true,
             TokenKind::Keyword(k) => k.closes_block() || k.starts_statement(),
-            // The next statement, after a forgotten `;`.
+            // This is the next statement, and the `;` before it is missing.
             TokenKind::Name | TokenKind::Quoted | TokenKind::Number => {
                 self.token.first_on_line && matches!(self.next.kind, TokenKind::Assign | TokenKind::Colon)
             }
@@ -82,8 +82,8 @@ impl Parser<'_> {
         }
     }
 
-    /// The condition of `assume` and its kin. Their parentheses belong to the statement, written
-    /// or not, and do not count as part of the expression.
+    /// Reads the condition of `assume` and similar statements. Parentheses around it belong to the statement,
+    /// may be missing, and are not part of the expression.
     fn argument(&mut self) -> Result<ExprId, Reported> {
         let id = self.expression()?;
         Ok(match self.ast.expr(id).kind {
@@ -92,7 +92,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `(e, ...)`
+    /// Reads `(e, ...)`.
     fn arguments(&mut self) -> Result<Vec<ExprId>, Reported> {
         let open = self.token.span;
         self.expect(TokenKind::LeftParen, "`(`")?;
@@ -106,7 +106,7 @@ impl Parser<'_> {
         Err(self.unclosed_bracket(open, "`,` or `)`"))
     }
 
-    /// Reports the lack of a closing bracket.
+    /// Reports that a closing bracket is missing.
     pub fn unclosed_bracket(&mut self, open: Span, expected: &str) -> Reported {
         if !self.already_reported() {
             let message = format!("expected {expected}, found {}", self.describe());
@@ -203,7 +203,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports a call where only a value can be.
+    /// Reports a call inside an expression.
     pub fn call_in_expression(&mut self, callee: Span) -> Reported {
         let error = Diagnostic::error(callee, "a call cannot be part of an expression");
         self.report(error.help("assign its result to a variable first: `x := f(...);`"));

@@ -1,4 +1,4 @@
-//! What stands around statements: labels, `;`, conditions, and the way to the next one.
+//! The parts around statements: labels, `;`, conditions, and skipping to the next statement after an error.
 
 use super::ast::{ExprId, ExprKind, Ident};
 use super::keyword::Keyword;
@@ -7,13 +7,13 @@ use super::parser::{Parser, Reported};
 use crate::diagnostic::Diagnostic;
 
 impl Parser<'_> {
-    /// Labels before a statement.
+    /// Reads the labels before a statement.
     pub fn labels(&mut self) -> Vec<Ident> {
         let mut labels = Vec::new();
         while self.next.kind == TokenKind::Colon {
             match self.token.kind {
                 TokenKind::Name | TokenKind::Quoted | TokenKind::Number => {}
-                // `else:` and the like: the colon is the mistake, and the statement parser says so.
+                // In `else:` and the like the colon is wrong, and the parser for statements reports it.
                 TokenKind::Keyword(k) if !k.closes_block() && k != Keyword::Then && k != Keyword::Do => {}
                 _ => break,
             }
@@ -27,7 +27,8 @@ impl Parser<'_> {
         labels
     }
 
-    /// Reads a name that cannot begin anything as the keyword it resembles.
+    /// If the current token is a name that cannot begin a statement, replaces it by the keyword that it is
+    /// similar to.
     pub fn correct_misspelling(&mut self, wanted: impl Fn(Keyword) -> bool) {
         use TokenKind::{Assign, Colon, Comma, Equal, LeftParen, Name};
         if !self.at(Name)
@@ -46,7 +47,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the head of another procedure stands here.
+    /// Whether the head of another procedure begins here.
     pub fn procedure_begins(&self) -> bool {
         match self.token.kind {
             TokenKind::Keyword(Keyword::Void) => true,
@@ -58,7 +59,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `;`, or good reason to do without.
+    /// Consumes the `;` after a statement, or reports that it is missing if it is required here.
     pub fn end_statement(&mut self) {
         if self.eat(TokenKind::Semicolon) {
             return;
@@ -95,14 +96,14 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the name at hand begins a statement.
+    /// Whether the current token is a name that begins a statement.
     fn name_begins_statement(&self) -> bool {
         use TokenKind::{Assign, Colon, Comma, LeftParen, Name, Number, Quoted};
         matches!(self.token.kind, Name | Quoted | Number)
             && matches!(self.next.kind, Assign | Colon | Comma | LeftParen)
     }
 
-    /// A condition with the word after it.
+    /// Reads a condition and the word after it.
     pub fn condition(&mut self, word: Keyword, of: &str) -> ExprId {
         let start = self.token.span;
         let closing = TokenKind::Keyword(word);
@@ -116,7 +117,7 @@ impl Parser<'_> {
         result.unwrap_or_else(|Reported| self.push_expr(ExprKind::Error, start.to(self.previous)))
     }
 
-    /// Reports the lack of `then` or `do` and finds the place where it may be assumed.
+    /// Reports that `then` or `do` is missing, and skips to the position where it was probably meant to be.
     fn repair_condition(&mut self, word: Keyword, of: &str) {
         let expected = format!("`{}` after the condition of `{of}`", word.word());
         let closing = TokenKind::Keyword(word);
@@ -128,7 +129,7 @@ impl Parser<'_> {
             self.unexpected(&expected);
             self.token.kind = closing;
         } else if self.keyword().is_some() || self.name_begins_statement() {
-            // Nothing else is wrong with the statement that stands here.
+            // The statement that begins here is correct.
             self.missing(&expected);
         } else {
             self.unexpected(&expected);
@@ -136,7 +137,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips the rest of a broken condition.
+    /// Skips the rest of a condition that contains an error.
     fn skip_condition(&mut self, closing: TokenKind) {
         loop {
             let found = self.at(closing)

@@ -1,8 +1,9 @@
 //! The shared corpus with its manifest, and our own programs, which say in their first lines what they are.
-#![allow(clippy::print_stderr, reason = "a corpus that is not there must be noticed")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use super::shared_corpus::shared_corpus;
 
 /// One line of the manifest.
 #[derive(Clone, Debug)]
@@ -16,23 +17,12 @@ pub struct Entry {
     pub options: String,
 }
 
-/// Where the shared corpus is, if it is there.
-pub fn root() -> Option<PathBuf> {
-    let root = std::env::var_os("CUSP_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from);
-    if root.join("manifest.tsv").is_file() {
-        return Some(root);
-    }
-    eprintln!(
-        "NOTE: no shared corpus at {}; its programs are NOT tested (set CUSP_CORPUS to where it is)",
-        root.display()
-    );
-    None
-}
-
-/// All entries of one format, or `None` without a corpus.
-pub fn manifest(format: &str) -> Option<Vec<Entry>> {
-    let root = root()?;
+/// All entries of one format.
+///
+/// # Panics
+/// If there is no corpus, or none of its files has this format.
+pub fn manifest(format: &str) -> Vec<Entry> {
+    let root = shared_corpus();
     let text = fs::read_to_string(root.join("manifest.tsv")).expect("a readable manifest");
     let entries: Vec<Entry> = text
         .lines()
@@ -47,7 +37,7 @@ pub fn manifest(format: &str) -> Option<Vec<Entry>> {
         })
         .collect();
     assert!(!entries.is_empty(), "the manifest lists no {format} file");
-    Some(entries)
+    entries
 }
 
 /// Our own programs.

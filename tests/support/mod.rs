@@ -23,6 +23,7 @@
 //! - [`corpus`]: real programs with their verdicts; [`engines`]: all engines, as a user runs them.
 //! - [`models`]: control-flow graphs without source text; [`paths`]: a search over their paths.
 //! - [`nets`]: random small nets; [`machines`]: random communicating machines, with an interpreter.
+//! - [`shared_corpus`]: where the shared corpus is.
 //! - [`rng`]: the same numbers on every machine.
 
 #![allow(dead_code, unused_imports, reason = "every test file uses a part of it")]
@@ -40,6 +41,7 @@ pub mod portfolio;
 pub mod program;
 pub mod random_programs;
 pub mod rng;
+pub mod shared_corpus;
 pub mod shrink;
 
 use std::ops::Range;

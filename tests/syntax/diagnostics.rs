@@ -405,5 +405,5 @@ fn a_file_of_nothing_but_errors_does_not_list_them_all() {
     let (_, diagnostics) = parse_text(&text, Dialect::Boom);
     assert_eq!(diagnostics.len(), 1001);
     let last = diagnostics.last().map(|d| d.message.as_str());
-    assert_eq!(last, Some("more than 1000 errors; the rest from here on is not shown"));
+    assert_eq!(last, Some("more than 1000 errors; further ones are not shown"));
 }

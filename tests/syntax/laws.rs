@@ -1,12 +1,14 @@
 //! What must hold for every program: the laws of printing, and the corpus to try them on.
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+#[path = "../support/shared_corpus.rs"]
+mod shared_corpus;
 
 use cusp::diagnostic::{has_errors, render};
 use cusp::source::Source;
 use cusp::syntax::ast::{Ast, Dialect};
 use cusp::syntax::{parse, print};
+
+use shared_corpus::shared_corpus;
 
 /// The comments of a program as a multiset.
 pub fn comments(ast: &Ast) -> Vec<&str> {
@@ -42,14 +44,13 @@ pub struct CorpusFile {
     pub dialect: Dialect,
 }
 
-/// The Boolean programs of the corpus; none if it is not there, with a word about it.
+/// The Boolean programs of the corpus.
+///
+/// # Panics
+/// If there is no corpus.
 pub fn corpus() -> Vec<CorpusFile> {
-    let root = std::env::var_os("CUSP_CORPUS")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"), PathBuf::from);
-    let Ok(manifest) = std::fs::read_to_string(root.join("manifest.tsv")) else {
-        missing_corpus(&root);
-        return Vec::new();
-    };
+    let root = shared_corpus();
+    let manifest = std::fs::read_to_string(root.join("manifest.tsv")).expect("a readable manifest");
     let mut files = Vec::new();
     for line in manifest.lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -63,14 +64,6 @@ pub fn corpus() -> Vec<CorpusFile> {
         files.push(CorpusFile { path: path.to_owned(), source, dialect });
     }
     files
-}
-
-/// Says that a test has nothing to test. Written past the test harness, which keeps what the
-/// printing macros write from the user as long as the test passes.
-fn missing_corpus(root: &Path) {
-    let note =
-        format!("note: running without the corpus: {} is not there; set CUSP_CORPUS\n", root.display());
-    std::io::stderr().write_all(note.as_bytes()).expect("stderr");
 }
 
 /// A small generator of pseudo-random numbers (xorshift), the same on every machine.

@@ -1,4 +1,4 @@
-//! One direction of each definition as clauses.
+//! The clauses of one direction of the definition of each kind of gate.
 
 use rustsat::types::Lit;
 
@@ -11,7 +11,8 @@ pub(super) fn imply_and<S: ClauseSink + ?Sized>(output: Lit, inputs: &[Lit], sin
     }
 }
 
-/// `output -> not and(inputs)`; the inputs are sorted. Complementary inputs make it hold by itself.
+/// `output -> not and(inputs)`; the inputs are sorted. If two inputs are complementary, nothing is emitted, since
+/// it always holds.
 pub(super) fn imply_nand<S: ClauseSink + ?Sized>(output: Lit, inputs: &[Lit], sink: &mut S) {
     if inputs.windows(2).any(|pair| pair[0] == !pair[1]) {
         return;
@@ -26,7 +27,8 @@ pub(super) fn imply_xor<S: ClauseSink + ?Sized>(output: Lit, a: Lit, b: Lit, sin
     sink.add_clause(&[!output, !a, !b]);
 }
 
-/// `output -> ite(condition, then, otherwise)`; the last clause is redundant and propagates equal branches.
+/// `output -> ite(condition, then, otherwise)`; the last clause is redundant; it propagates when both
+/// branches have the same value.
 pub(super) fn imply_ite<S: ClauseSink + ?Sized>(
     output: Lit,
     condition: Lit,

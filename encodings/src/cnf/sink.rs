@@ -1,7 +1,8 @@
-//! Where clauses go.
+//! The receiver of clauses.
 //!
-//! rustsat's `CollectClauses` would do for clauses, but it takes every clause as an owned vector, can fail,
-//! and knows no variables; our encoders need slices, cannot fail, and ask for variables one at a time.
+//! The trait `CollectClauses` of rustsat takes every clause as an owned vector, can fail, and does not create
+//! variables. Our encoders pass slices, cannot fail, and create variables one at a time, so they need a trait
+//! of their own.
 
 use std::fmt;
 
@@ -21,13 +22,13 @@ pub trait ClauseSink {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClauseList {
     literals: Vec<Lit>,
-    /// Per clause the end of its literals.
+    /// For each clause, the position after its last literal.
     ends: Vec<usize>,
     vars: u32,
 }
 
 impl ClauseList {
-    /// No clauses, no variables.
+    /// A list without clauses and variables.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -45,18 +46,18 @@ impl ClauseList {
         self.ends.is_empty()
     }
 
-    /// The number of variables: one more than the greatest in use or handed out.
+    /// The number of variables: one more than the greatest variable that a clause mentions or that was created.
     #[must_use]
     pub fn var_count(&self) -> u32 {
         self.vars
     }
 
-    /// Makes all variables below `count` count as handed out.
+    /// Treats all variables below `count` as created.
     pub fn reserve_vars(&mut self, count: u32) {
         self.vars = self.vars.max(count);
     }
 
-    /// The clauses in the order they came.
+    /// The clauses in the order in which they were added.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[Lit]> {
         self.ends.iter().enumerate().map(|(i, &end)| {

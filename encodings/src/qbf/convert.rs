@@ -10,7 +10,7 @@ use crate::term::{Term, TermArena, VarId};
 impl Qcir {
     /// The formula with its matrix in clauses, true iff this one is. Variable `k` of the result is the `k`-th
     /// of [`Self::closed_prefix`]; the variables of gates come after them, in an innermost existential
-    /// block: once the others are chosen, so are they.
+    /// block: their values follow from those of the others.
     #[must_use]
     pub fn to_qcnf(&self, arena: &TermArena, style: CnfStyle) -> Qcnf {
         let (mut encoder, mut matrix) = (CnfEncoder::new(style), ClauseList::new());

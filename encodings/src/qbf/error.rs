@@ -6,9 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {kind}")]
 pub struct TextError {
-    /// Where.
+    /// The line.
     pub line: usize,
-    /// What.
+    /// What is wrong.
     pub kind: TextErrorKind,
 }
 
@@ -16,18 +16,18 @@ pub struct TextError {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TextErrorKind {
-    /// The first line is not the one of the format.
+    /// The first line is not the header of the format.
     #[error("expected {0}")]
     Header(&'static str),
-    /// Something else stands where the format wants `expected`.
+    /// The text contains something else where the format requires `expected`.
     #[error("expected {expected}, found `{found}`")]
     Unexpected {
-        /// What the format wants.
+        /// What the format requires.
         expected: &'static str,
-        /// What stands there.
+        /// What the text contains.
         found: String,
     },
-    /// The text ends where the format wants more.
+    /// The text ends too early.
     #[error("the text ends, but {0} is missing")]
     Truncated(&'static str),
     /// A variable number outside of 1 to the announced count.
@@ -41,9 +41,9 @@ pub enum TextErrorKind {
     /// More or fewer clauses than announced.
     #[error("{announced} clauses are announced, but there are {found}")]
     ClauseCount {
-        /// In the header.
+        /// The number in the header.
         announced: u64,
-        /// In the text.
+        /// The number of clauses in the text.
         found: u64,
     },
     /// A variable quantified twice, or a gate defined twice or under the name of a variable.
@@ -57,9 +57,9 @@ pub enum TextErrorKind {
     InputCount {
         /// The gate.
         gate: &'static str,
-        /// How many it takes.
+        /// The number of inputs that it takes.
         expected: usize,
-        /// How many there are.
+        /// The number of inputs in the text.
         found: usize,
     },
     /// A quantifier inside the circuit.

@@ -1,9 +1,9 @@
 //! Reader of QCIR-G14 text: a prefix over a circuit.
 //!
 //! Implements: C. Jordan, W. Klieber, M. Seidl, "Non-CNF QBF Solving with QCIR", AAAI-16 Workshop Beyond NP;
-//! prenex formulas only. Takes linear time and never panics. It is lenient where tools differ: names and
-//! numbers alike, keywords in either case, comments anywhere, statements across lines, the output before or
-//! after the gates. Gates must be defined before they are used.
+//! prenex formulas only. Takes linear time and never panics. It is lenient where tools differ: it accepts
+//! names as well as numbers, keywords in upper and lower case, comments anywhere, statements across lines,
+//! and the output before or after the gates. Gates must be defined before they are used.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ impl Qcir {
     /// Reads QCIR-G14 into `arena`. The quantified variables become fresh ones, in the order of the text.
     ///
     /// # Errors
-    /// If the text is not of this form; with the line and the reason.
+    /// If the text is not of this form. The error contains the line and the reason.
     pub fn from_qcir(text: &str, arena: &mut TermArena) -> Result<Qcir, TextError> {
         if !text.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("#QCIR")) {
             return Err(TextError { line: 1, kind: TextErrorKind::Header("`#QCIR-G14`") });
@@ -35,7 +35,7 @@ impl Qcir {
         let (token, complement) =
             reader.output.ok_or(TextError { line, kind: TextErrorKind::Truncated("the output") })?;
         let matrix = reader.term_of(token)?.complement_if(complement);
-        // Free variables are existential, outside of everything, wherever they are listed.
+        // Free variables belong to the outermost existential block, wherever they are listed.
         reader.prefix.close(reader.free);
         Ok(Qcir { prefix: reader.prefix, matrix })
     }
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         self.define(name, term)
     }
 
-    /// The rest of a list after `(`, with each name and its sign handed to `take`.
+    /// Reads the rest of a list after `(` and passes each name with its sign to `take`.
     fn read_list(
         &mut self,
         mut take: impl FnMut(&mut Self, Token<'a>, bool) -> Result<(), TextError>,
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Words with a meaning where a statement or a gate begins; elsewhere they are names like any other.
+/// Words that have a meaning at the beginning of a statement or a gate. Elsewhere they are ordinary names.
 enum Keyword {
     Forall,
     Exists,

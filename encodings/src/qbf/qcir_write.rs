@@ -21,7 +21,7 @@ pub struct QcirText<'a> {
     qcir: &'a Qcir,
 }
 
-/// Per node its number in the text.
+/// For each node, its number in the text.
 struct Numbers(Vec<u32>);
 
 impl Numbers {

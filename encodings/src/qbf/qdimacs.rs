@@ -1,8 +1,9 @@
 //! QDIMACS text: prefix and clauses.
 //!
-//! The reader takes linear time, holds no more than the text is long (whatever the header announces), and
-//! never panics. It is lenient where tools differ: comment lines anywhere, neighbouring blocks of one
-//! quantifier, empty blocks, clauses across lines, variables without quantifier (outermost existential).
+//! The reader takes linear time, needs memory in proportion to the length of the text (whatever the header
+//! announces), and never panics. It is lenient where tools differ: it accepts comment lines anywhere,
+//! neighbouring blocks with the same quantifier, empty blocks, clauses across lines, and variables without a
+//! quantifier (outermost existential).
 
 use std::fmt;
 
@@ -35,7 +36,7 @@ impl Qcnf {
     /// Reads QDIMACS.
     ///
     /// # Errors
-    /// If the text is not of this form; with the line and the reason.
+    /// If the text is not of this form. The error contains the line and the reason.
     pub fn from_qdimacs(text: &str) -> Result<Qcnf, TextError> {
         let mut tokens = Tokens::new(text);
         let (vars, announced) = read_header(&mut tokens)?;
@@ -82,7 +83,7 @@ impl Token<'_> {
     }
 }
 
-/// The words of the lines that are no comments.
+/// The words of all lines that are not comments.
 struct Tokens<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
     words: std::str::SplitAsciiWhitespace<'a>,

@@ -4,20 +4,20 @@ use super::SymbolicState;
 use crate::qbf::Qcir;
 use crate::term::{TermArena, VarId};
 
-/// The question whether every valuation of one state is one of another.
+/// The question whether every valuation of one state is also a valuation of another.
 ///
 /// `forall x. guard_a(x) -> exists y. guard_b(y) & values_a(x) = values_b(y)`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inclusion {
     /// The question in prenex form.
     pub question: Qcir,
-    /// Which choice of the larger state became which existential variable.
+    /// The existential variable for each choice of the larger state.
     pub renamed: Vec<(VarId, VarId)>,
 }
 
 impl SymbolicState {
-    /// Asks whether every valuation of this state is one of `larger`. The choices of `larger` are renamed
-    /// freshly, so the states may share some.
+    /// Asks whether every valuation of this state is also a valuation of `larger`. The choices of `larger`
+    /// are replaced by fresh ones, so the states may share choices.
     ///
     /// # Panics
     /// If the states have different numbers of variables.

@@ -8,7 +8,7 @@ use crate::term::{Term, TermArena};
 pub enum Guards {
     /// No choice satisfies both, as for the two branches of one condition over the same choices.
     Exclusive,
-    /// Some choice may satisfy both, or nothing is known.
+    /// Some choice may satisfy both, or the caller does not know.
     MayOverlap,
 }
 
@@ -16,8 +16,8 @@ impl SymbolicState {
     /// A state for the union of both sets. Its size is linear in the number of variables that differ.
     ///
     /// Selecting by a guard (`ite(guard1, v1, v2)`) loses valuations of the second state wherever both guards
-    /// hold. So this is done only if the guards exclude each other; otherwise a fresh choice selects. Where
-    /// all values agree neither is needed.
+    /// hold (errata 16 of the crate `cusp`). So this is done only if the guards exclude each other; otherwise a fresh
+    /// choice selects. Where all values agree, neither is needed.
     ///
     /// # Panics
     /// If the states have different numbers of variables.

@@ -9,11 +9,11 @@ use crate::term::{Term, TermArena};
 /// choice that satisfies the guard yields both. At an exit node this is a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PathEdge {
-    /// Which choices count.
+    /// The condition under which a choice contributes a pair.
     pub guard: Term,
     /// The values at the entry.
     pub entry: Vec<Term>,
-    /// The values now.
+    /// The current values.
     pub current: Vec<Term>,
 }
 
@@ -30,14 +30,14 @@ impl PathEdge {
         SymbolicState { guard: self.guard, values: self.current.clone() }
     }
 
-    /// The edge to `next`, a successor of [`Self::current_state`] over the same choices (and maybe more).
+    /// The edge to `next`, a successor of [`Self::current_state`] over the same choices (and perhaps further ones).
     #[must_use]
     pub fn advance(&self, next: SymbolicState) -> Self {
         Self { guard: next.guard, entry: self.entry.clone(), current: next.values }
     }
 
     /// The pairs as a state: the entry values, then the current ones. Subsumption and merging of edges are
-    /// those of this state.
+    /// defined as for this state.
     #[must_use]
     pub fn pairs(&self) -> SymbolicState {
         SymbolicState { guard: self.guard, values: [self.entry.as_slice(), &self.current].concat() }

@@ -1,8 +1,8 @@
-//! Constraints that make paths simple: no state twice.
+//! Constraints that make paths simple: no state occurs twice.
 
 use crate::term::{Term, TermArena};
 
-/// The states differ in some variable.
+/// A term that holds if the two states differ in some variable.
 ///
 /// # Panics
 /// If the states have different numbers of variables.
@@ -14,11 +14,11 @@ pub fn different_state(arena: &mut TermArena, a: &[Term], b: &[Term]) -> Term {
     })
 }
 
-/// The first state comes strictly before the second in lexicographic order, the first variable counting most
-/// and false before true.
+/// A term that holds if the first state comes strictly before the second in lexicographic order. The first
+/// variable is the most significant one, and false comes before true.
 ///
-/// A set of states can be asked for in increasing order only: one order constraint per neighbouring pair
-/// instead of one difference per pair.
+/// To ask for a set of different states, it is enough to ask for them in increasing order. That takes one
+/// constraint for each neighbouring pair instead of one for each pair.
 ///
 /// # Panics
 /// If the states have different numbers of variables.
@@ -30,7 +30,7 @@ pub fn lexicographically_less(arena: &mut TermArena, a: &[Term], b: &[Term]) -> 
     })
 }
 
-/// No two of the states are the same; quadratic in their number.
+/// A term that holds if the states are pairwise different. Its size is quadratic in their number.
 ///
 /// # Panics
 /// If the states have different numbers of variables.

@@ -1,9 +1,9 @@
 //! Composition of a summary with the state of a caller.
 //!
-//! A summary applies wherever its entry valuations and the call overlap (not only where they cover it), so
-//! the composition is plain conjunction: the summary over choices of its own, and its entry values equal to
-//! the values of the call. Where an entry value is a bare choice, which is the rule, equality is no
-//! constraint at all: the call's value takes the place of that choice.
+//! A summary applies wherever its entry valuations and the call overlap (they need not cover the call). So
+//! the composition is a conjunction: the summary over fresh choices, with its entry values equal to the
+//! values of the call. An entry value is usually a single choice. Then equality is not a constraint: the
+//! value of the call is substituted for that choice.
 
 use rustc_hash::FxHashMap;
 
@@ -25,8 +25,8 @@ pub struct CallSite<'a> {
 pub struct Composition {
     /// The caller after the call.
     pub state: SymbolicState,
-    /// What each choice of the summary became, in the order of the choices: a fresh choice, or a value of the
-    /// call. Evaluating these terms gives the run inside the callee.
+    /// What each choice of the summary was replaced by, in the order of the choices: a fresh choice, or a
+    /// value of the call. Their values in a model describe the run inside the callee.
     pub choices: Vec<(VarId, Term)>,
 }
 

@@ -31,8 +31,8 @@ impl TermArena {
     /// constant branch     match: ite(c, true, e)   result: or(c, e)   (and so on)
     /// ```
     ///
-    /// The last three need no code: they follow from the rules for conjunction, or from replacing a branch
-    /// by the constant that it is under the condition.
+    /// The last three need no code of their own. They follow from the rules for conjunction, or from
+    /// replacing a branch by the constant that it equals under the condition.
     pub fn ite(&mut self, condition: Term, then: Term, otherwise: Term) -> Term {
         let known = condition.uncomplemented();
         let then = if then.uncomplemented() == known { Term::constant(then == condition) } else { then };
@@ -60,12 +60,12 @@ impl TermArena {
         }
     }
 
-    /// Conjunction of all; `true` if there are none. Common prefixes are shared.
+    /// The conjunction of all terms; `true` if there are none. Common prefixes are shared.
     pub fn and_all(&mut self, conjuncts: impl IntoIterator<Item = Term>) -> Term {
         conjuncts.into_iter().fold(Term::TRUE, |all, next| self.and(all, next))
     }
 
-    /// Disjunction of all; `false` if there are none. Common prefixes are shared.
+    /// The disjunction of all terms; `false` if there are none. Common prefixes are shared.
     pub fn or_all(&mut self, disjuncts: impl IntoIterator<Item = Term>) -> Term {
         disjuncts.into_iter().fold(Term::FALSE, |all, next| self.or(all, next))
     }
@@ -86,7 +86,7 @@ impl TermArena {
             () if l1 == !r1 => (l1, l0, r0),
             () => return None,
         };
-        // The uncomplemented node is the complement of the if-then-else over these branches.
+        // The node itself, without complement, is the complement of the if-then-else over these branches.
         let flip = !term.is_complemented();
         let (then, otherwise) = (then.complement_if(flip), otherwise.complement_if(flip));
         Some(if condition.is_complemented() {

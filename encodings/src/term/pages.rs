@@ -1,18 +1,18 @@
 //! Storage of nodes in pages of a bump allocator.
 //!
-//! Invariant (place): node `n` lies in page `n / PAGE_NODES` and never moves; growing copies nothing.
+//! Invariant (position): node `n` lies in page `n / PAGE_NODES` and never moves; growing copies nothing.
 //!
-//! Invariant (slack): the allocator holds one page more than is in use at most, and an eighth of a page per
-//! page for its own rounding. Left alone, bumpalo would double its chunks and hold up to twice as much; so
-//! before each page its limit is set such that the next chunk has room for one page only.
+//! Invariant (slack): the allocator holds at most one page more than is in use, and an eighth of a page for
+//! each page because of rounding. By default, bumpalo doubles its chunks and holds up to twice as much memory
+//! as is needed. So before each page its limit is set such that the next chunk has room for one page only.
 
 use bumpalo::Bump;
 use self_cell::self_cell;
 
 const PAGE_NODES: usize = 1 << 12;
 const PAGE_BYTES: usize = PAGE_NODES * size_of::<[u32; 2]>();
-/// Numbers of edges have 32 bits, one of which is the complement; the last node is left out so that an
-/// edge plus one still fits.
+/// Edges are numbers of 32 bits, one of which is the complement. The last node is not used, so that the number of
+/// an edge plus one still fits.
 const MAX_NODES: usize = (1 << 31) - 1;
 
 type Page = [[u32; 2]; PAGE_NODES];
@@ -74,7 +74,7 @@ impl NodePages {
         self.cell.with_dependent_mut(|bump, pages| {
             bump.set_allocation_limit(Some(bump.allocated_bytes() + PAGE_BYTES + PAGE_BYTES / 8));
             let page = bump.try_alloc_slice_fill_copy(PAGE_NODES, [0; 2]).unwrap_or_else(|_| {
-                // Should bumpalo ever round more generously, slack is the lesser evil.
+                // If a later version of bumpalo needs a larger chunk, unused memory is better than a failure.
                 bump.set_allocation_limit(None);
                 bump.alloc_slice_fill_copy(PAGE_NODES, [0; 2])
             });

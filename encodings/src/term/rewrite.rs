@@ -3,20 +3,21 @@
 //! Implements: R. Brummayer, A. Biere, "Local Two-Level And-Inverter Graph Minimization without Blowup",
 //! MEMICS 2006, extended by native exclusive disjunction.
 //!
-//! Every rule looks at the operands and at most one level below them. It answers with a known term or puts
-//! a descendant in the place of an operand, so a request makes at most one node. Rules are tried in the
-//! order they are written and with the operands in both orders; each has a test of its name.
+//! Every rule looks at the operands and at most one level below them. Its result is an existing term, or the
+//! request with an operand replaced by one of its descendants; so a request creates at most one node. Rules
+//! are tried in the order in which they are written, with the operands in both orders. Each rule has a test
+//! that is named after it.
 
 use super::{Node, Term, TermArena};
 
-/// Most replacements of operands that one request goes through. Longer cascades occur in contrived inputs
-/// only; cutting them off keeps every request constant-time.
+/// The largest number of replacements in one request. Longer sequences occur in contrived inputs only; the
+/// limit makes every request take constant time.
 const MAX_STEPS: usize = 8;
 
-/// A request, or what a rule makes of it.
+/// A request, or the result of a rule.
 #[derive(Clone, Copy)]
 enum Request {
-    /// A term that exists.
+    /// An existing term.
     Known(Term),
     /// A conjunction.
     And(Term, Term),
@@ -138,7 +139,7 @@ fn and_of_gate_and_term((gate, below): (Term, Node), term: Term) -> Option<Reque
                 same if same == q => p,
                 _ => return None,
             };
-            // Where `term` holds, its node has the opposite of its complement bit.
+            // If `term` holds, the value of its node is the opposite of its complement bit.
             Some(And(term, other.complement_if(gate.is_complemented() == term.is_complemented())))
         }
         Node::True | Node::Var(_) => None,

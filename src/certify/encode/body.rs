@@ -9,7 +9,7 @@ use crate::model::{Action, Edge, EdgeId, Node, ProcId, Procedure, Program, Var};
 
 /// A procedure, ready to be walked.
 pub(in crate::certify) struct Body<'a> {
-    /// Whose.
+    /// The id of the procedure.
     pub id: ProcId,
     /// The procedure.
     pub procedure: &'a Procedure,

@@ -47,8 +47,8 @@ struct Pending {
     outcome: Outcome,
 }
 
-/// What makes two nested activations interchangeable.
-type Deed = (u32, Vec<bool>, Outcome);
+/// Two nested activations with equal signatures are interchangeable: block, passed values, outcome.
+type Signature = (u32, Vec<bool>, Outcome);
 
 /// Follows the model that the solver has.
 pub(super) fn follow(unrolling: &Unrolling<'_>) -> Path {
@@ -58,12 +58,12 @@ pub(super) fn follow(unrolling: &Unrolling<'_>) -> Path {
     let passed: Vec<bool> =
         root.inputs[..passed].iter().map(|&term| unrolling.value_of_input(term)).collect();
     follower.call(Unrolling::ROOT, 0, passed, Outcome::Fails);
-    // The deeds of the activations around the one that is looked at.
-    let mut around: Vec<Option<Deed>> = Vec::new();
-    let mut done: FxHashMap<Deed, SiteId> = FxHashMap::default();
+    // The signatures of the activations that enclose the current one.
+    let mut around: Vec<Option<Signature>> = Vec::new();
+    let mut done: FxHashMap<Signature, SiteId> = FxHashMap::default();
     while let Some(activation) = follower.pending.pop() {
-        for deed in around.drain(activation.nesting..).flatten() {
-            done.remove(&deed);
+        for signature in around.drain(activation.nesting..).flatten() {
+            done.remove(&signature);
         }
         let site = unrolling.site(activation.site);
         if site.copy.is_none() {
@@ -71,13 +71,13 @@ pub(super) fn follow(unrolling: &Unrolling<'_>) -> Path {
             around.push(None);
             continue;
         }
-        let deed = (site.template, activation.passed.clone(), activation.outcome.clone());
-        if let Some(&outer) = done.get(&deed) {
+        let signature = (site.template, activation.passed.clone(), activation.outcome.clone());
+        if let Some(&outer) = done.get(&signature) {
             follower.path.repeats.push((outer, activation.site));
             around.push(None);
         } else {
-            done.insert(deed.clone(), activation.site);
-            around.push(Some(deed));
+            done.insert(signature.clone(), activation.site);
+            around.push(Some(signature));
         }
         follower.follow(activation);
     }

@@ -13,7 +13,8 @@
 //! reach it are enough, and the rest of their states need not be looked at.
 //!
 //! The printed test knows no started threads and no broadcasts, and asks for `(s, l_j)` where it means
-//! `(s, h_j)`; if the two local states are the same, two threads are needed there.
+//! `(s, h_j)`; if the two local states are the same, two threads are needed there
+//! ([errata 25](crate::errata::item_25), [errata 26](crate::errata::item_26)).
 
 use std::collections::{BTreeMap, BTreeSet};
 

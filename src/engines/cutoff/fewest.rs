@@ -26,10 +26,10 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// Little.
+    /// The limits of the first attempt.
     pub const FIRST: Self = Self { elements: 2_000, markings: 5_000 };
 
-    /// More than that.
+    /// The limits of the next attempt.
     #[must_use]
     pub fn more(self) -> Self {
         Self { elements: self.elements.saturating_mul(4), markings: self.markings.saturating_mul(4) }

@@ -10,7 +10,7 @@
 //!
 //! Evidence: that no candidate is realizable is an uncoverability proof that is certified. A cutoff is
 //! about single thread states; whether the targets can be covered, which may ask for several threads, is
-//! answered on its own, and certified, too.
+//! answered on its own, and certified, too ([errata 27](crate::errata::item_27)).
 //!
 //! Deviation: candidates that an earlier proof rules out are not asked about again, and one that was
 //! found realizable ends later rounds as long as it is a candidate. The search for the next round and the

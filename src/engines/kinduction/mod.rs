@@ -18,7 +18,7 @@
 //! block steps as possible, as a call tree.
 //!
 //! Deviation: the thesis prints the step with the polarity swapped and the last state unconnected; it is built
-//! as the errata read it. Violations happen inside blocks, so there is no "property in s0..sk" to
+//! as [errata 9](crate::errata::item_9) says. Violations happen inside blocks, so there is no "property in s0..sk" to
 //! assume: a run that goes on has not violated it. The step is not tried for every `k`.
 
 mod case;

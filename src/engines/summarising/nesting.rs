@@ -13,8 +13,8 @@
 //! those it returns. This copy is not recursive any more, and the summary of an activation relates its own
 //! head to a nested one. It allows more than the program does, so the `r` that is found may be larger than needed.
 //!
-//! Deviation: locals are no part of a head, nor are globals that do not matter at the entry (errata 12). Whatever
-//! fails in an activation, or in a call out of the component, fails it (errata 13).
+//! Deviation: locals are no part of a head, nor are globals that do not matter at the entry ([errata 12](crate::errata::item_12)). Whatever
+//! fails in an activation, or in a call out of the component, fails it ([errata 13](crate::errata::item_13)).
 
 use std::rc::Rc;
 

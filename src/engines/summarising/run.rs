@@ -2,7 +2,7 @@
 //!
 //! The formula of the block is copied with the edge's values as inputs, scratch variables as choices, and, for
 //! every call, what is known about the callee. A relation applies wherever its entries overlap the call
-//! (errata 11): the call's values take the place of the entry values, the rest are choices.
+//! ([errata 11](crate::errata::item_11)): the call's values take the place of the entry values, the rest are choices.
 
 use std::rc::Rc;
 

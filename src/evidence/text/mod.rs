@@ -1,12 +1,11 @@
 //! Certificates and traces as text: what `cusp check --certificate` writes and `cusp replay` reads.
 //!
-//! The format is described in the README. It is made of lines and words, so that it can be written by other
-//! tools, read by people, and compared by `diff`. Names of procedures and variables stand in comments
-//! only: what counts are numbers, as in [`crate::model`].
+//! The format is described in the README. It is made of lines and words, so that other tools can write it,
+//! people can read it, and `diff` can compare it. Names of procedures and variables appear in comments only;
+//! everything is referred to by number, as in [`crate::model`].
 //!
-//! A reader believes nothing: whatever is in a file, the outcome is evidence, which
-//! [`crate::certify`] then checks against a program, or a [`ReadError`] with a line and a reason. Reading is
-//! linear in the size of the file.
+//! Files are not trusted. Reading any file gives either evidence, which [`crate::certify`] then checks
+//! against a program, or a [`ReadError`] with a line and a reason. It takes linear time.
 
 mod read;
 mod words;
@@ -19,15 +18,15 @@ pub use write::write;
 
 use super::{Certificate, Trace, Verdict};
 
-/// The first line of every file; the number changes when the format does.
+/// The first line of every file. The number is the version of the format.
 pub const HEADER: &str = "cusp-evidence 1";
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
-    /// The property holds.
+    /// A proof that the property holds.
     Certificate(Certificate),
-    /// It does not.
+    /// A run that violates the property.
     Trace(Trace),
 }
 
@@ -40,7 +39,7 @@ impl From<Evidence> for Verdict {
     }
 }
 
-/// Why a text is no evidence.
+/// The reason why a text could not be read as evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadError {
     /// The line, counted from 1.

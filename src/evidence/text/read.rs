@@ -1,7 +1,7 @@
-//! Evidence from text.
+//! Reads evidence from text.
 //!
-//! Every line is read on its own, by its first word; what it means depends on the kind of evidence that
-//! the second line names.
+//! Every line is read by itself. Its first word and the kind of evidence, which the second line of the file
+//! names, decide what it means.
 
 use std::str::SplitAsciiWhitespace;
 
@@ -17,18 +17,18 @@ use crate::evidence::{
 };
 use crate::model::{EdgeId, Node, ProcId};
 
-/// Most gates of one file: literals have 32 bits.
+/// The largest number of gates in one file. There is a limit because literals have 32 bits.
 const MOST_GATES: usize = 1 << 31;
 
 /// Reads evidence.
 ///
 /// # Errors
-/// The first line that makes no sense.
+/// The first line that cannot be read, and the reason.
 pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
     let mut lines = Lines { rest: text, number: 0 };
     let Some(header) = lines.next()? else { return lines.fail("the file is empty") };
     if header.split_ascii_whitespace().ne(HEADER.split_ascii_whitespace()) {
-        return lines.fail(format!("it should be `{HEADER}`"));
+        return lines.fail(format!("the first line should be `{HEADER}`"));
     }
     let Some(kind) = lines.next()? else { return lines.fail("the kind of evidence is missing") };
     let kind: Vec<&str> = kind.split_ascii_whitespace().collect();
@@ -44,18 +44,18 @@ pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
         ["certificate", "unrolling"] => unrolling(&mut lines),
         ["trace", "sequential"] => call_tree(&mut lines),
         ["trace", "interleaved"] => interleaving(&mut lines),
-        _ => lines.fail("there is no such kind of evidence"),
+        _ => lines.fail("the kind of evidence is unknown"),
     }
 }
 
-/// The lines of a file, without comments and empty ones.
+/// The lines of a file, without comments and empty lines.
 struct Lines<'a> {
     rest: &'a [u8],
     number: usize,
 }
 
 impl<'a> Lines<'a> {
-    /// The next line that says something.
+    /// The next line that is not empty, without its comment.
     fn next(&mut self) -> Result<Option<&'a str>, ReadError> {
         while !self.rest.is_empty() {
             self.number += 1;
@@ -65,16 +65,16 @@ impl<'a> Lines<'a> {
                 None => (self.rest, &[][..]),
             };
             self.rest = rest;
-            let said = line.split(|&byte| byte == b'#').next().unwrap_or_default();
-            let Ok(said) = std::str::from_utf8(said) else { return self.fail("it is no text") };
-            if !said.trim_ascii().is_empty() {
-                return Ok(Some(said));
+            let content = line.split(|&byte| byte == b'#').next().unwrap_or_default();
+            let Ok(content) = std::str::from_utf8(content) else { return self.fail("it is not text") };
+            if !content.trim_ascii().is_empty() {
+                return Ok(Some(content));
             }
         }
         Ok(None)
     }
 
-    /// Reads all lines up to `end`, behind which nothing may come.
+    /// Reads all lines up to `end`, which has to be the last one.
     fn all(&mut self, mut read: impl FnMut(&mut Line<'a>) -> Result<(), ReadError>) -> Result<(), ReadError> {
         while let Some(text) = self.next()? {
             let mut words = text.split_ascii_whitespace();
@@ -83,7 +83,7 @@ impl<'a> Lines<'a> {
             if first == "end" {
                 line.end()?;
                 return match self.next()? {
-                    Some(_) => self.fail("there is something behind the end"),
+                    Some(_) => self.fail("there is more text after `end`"),
                     None => Ok(()),
                 };
             }
@@ -91,7 +91,7 @@ impl<'a> Lines<'a> {
             line.end()?;
         }
         self.number += 1;
-        self.fail("the file stops before its `end`")
+        self.fail("the file has no `end`")
     }
 
     fn fail<T>(&self, reason: impl Into<String>) -> Result<T, ReadError> {
@@ -107,7 +107,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The next word, as what it should be.
+    /// The next word, which has to be there, read as a value of this type.
     fn word<W: Word>(&mut self) -> Result<W, ReadError> {
         match self.words.next() {
             None => self.fail(format!("{} is missing", W::NAME)),
@@ -115,7 +115,7 @@ impl Line<'_> {
         }
     }
 
-    /// The next word, if there is one.
+    /// The next word, if there is one, read as a value of this type.
     fn word_or_end<W: Word>(&mut self) -> Result<Option<W>, ReadError> {
         self.words.next().map(|text| self.parse(text)).transpose()
     }
@@ -124,7 +124,7 @@ impl Line<'_> {
         W::parse(text).map_or_else(|| self.fail(format!("`{}` is not {}", clip(text), W::NAME)), Ok)
     }
 
-    /// The next word, which must be this one.
+    /// Reads the next word, which has to be `keyword`.
     fn keyword(&mut self, keyword: &str) -> Result<(), ReadError> {
         match self.words.next() {
             Some(word) if word == keyword => Ok(()),
@@ -135,7 +135,7 @@ impl Line<'_> {
 
     fn end(&mut self) -> Result<(), ReadError> {
         match self.words.next() {
-            Some(word) => self.fail(format!("`{}` is one word too many", clip(word))),
+            Some(word) => self.fail(format!("unexpected word `{}` at the end of the line", clip(word))),
             None => Ok(()),
         }
     }
@@ -149,7 +149,7 @@ impl Line<'_> {
     }
 }
 
-/// A word that fits a message.
+/// A word, shortened so that it fits in a message.
 fn clip(word: &str) -> String {
     let mut clipped: String = word.chars().take(40).map(|c| if c.is_control() { '?' } else { c }).collect();
     if clipped.len() < word.len() {
@@ -167,7 +167,7 @@ fn path_edges(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
         let (procedure, node) = (line.word()?, line.word()?);
         let (entry, now): (Values, Values) = (line.word()?, line.word()?);
         if entry.linked != now.linked {
-            return line.fail("a variable is linked in one of the states only");
+            return line.fail("a variable has `=` in only one of the two states");
         }
         edges.push(PathEdge { procedure, node, entry: entry.cube, now: now.cube, linked: entry.linked });
         Ok(())
@@ -200,7 +200,7 @@ fn system_states(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
 
 fn unlinked(line: &mut Line<'_>) -> Result<Values, ReadError> {
     let values: Values = line.word()?;
-    if values.linked == 0 { Ok(values) } else { line.fail("`=` has no meaning here") }
+    if values.linked == 0 { Ok(values) } else { line.fail("`=` is not allowed here") }
 }
 
 fn relations(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
@@ -225,7 +225,7 @@ fn relations(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
     Ok(Evidence::Certificate(Certificate::Relations(certificate)))
 }
 
-/// `g3 = and g1 !g2`, and so on.
+/// Reads `g3 = and g1 !g2`, and so on.
 fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
     let Some(defined) =
         Literal::parse(line.first).filter(|literal| !literal.is_complemented() && literal.0 > 0)
@@ -237,7 +237,7 @@ fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
         return line.fail("there are too many formulas");
     }
     if defined.gate() != next {
-        return line.fail(format!("the next formula is `g{next}`"));
+        return line.fail(format!("the next formula has to be `g{next}`"));
     }
     line.keyword("=")?;
     let kind = line.words.next();
@@ -246,7 +246,7 @@ fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
         if literal.gate() < next {
             return Ok(literal);
         }
-        line.fail("a formula is made of earlier ones")
+        line.fail("a formula can refer to earlier formulas only")
     };
     let gate = match kind {
         Some("true") => Gate::True,
@@ -259,7 +259,7 @@ fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// `relation p0 n3 if g7 entry g1 * now g1 *`.
+/// Reads `relation p0 n3 if g7 entry g1 * now g1 *`.
 fn relation(line: &mut Line<'_>) -> Result<Relation, ReadError> {
     let (procedure, place): (ProcId, Place) = (line.word()?, line.word()?);
     line.keyword("if")?;
@@ -337,12 +337,12 @@ fn state(line: &mut Line<'_>) -> Result<State, ReadError> {
 
 fn call_tree(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
     let mut runs: Vec<Run> = Vec::new();
-    // The run that has begun and not ended.
+    // The run that has begun and has not ended yet.
     let mut open: Option<Run> = None;
     lines.all(|line| {
         let Some(run) = &mut open else {
             if line.first != "run" {
-                return line.fail(format!("`{}` should be the beginning of a `run`", clip(line.first)));
+                return line.fail(format!("expected `run`, found `{}`", clip(line.first)));
             }
             let (procedure, entry) = (line.word()?, state(line)?);
             open = Some(Run { procedure, entry, steps: Vec::new(), end: End::Exit });
@@ -368,7 +368,7 @@ fn call_tree(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
         Ok(())
     })?;
     if open.is_some() {
-        return lines.fail("the last run has no end");
+        return lines.fail("the end of the last run is missing");
     }
     Ok(Evidence::Trace(Trace::Sequential(CallTree { runs })))
 }
@@ -376,7 +376,7 @@ fn call_tree(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
 fn interleaving(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
     let mut initial: Option<System> = None;
     let mut steps: Vec<ThreadStep> = Vec::new();
-    // A step whose state is still to come.
+    // A step after which the state has not been read yet.
     let mut pending: Option<(u32, Move)> = None;
     let mut violation: Option<(u32, Violation)> = None;
     lines.all(|line| {
@@ -390,7 +390,7 @@ fn interleaving(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
                 match (pending.take(), &initial) {
                     (Some((thread, action)), _) => steps.push(ThreadStep { thread, action, after: system }),
                     (None, None) => initial = Some(system),
-                    (None, Some(_)) => return line.fail("a state comes after a `step` only"),
+                    (None, Some(_)) => return line.fail("a state has to follow a `step`"),
                 }
             }
             "thread" if pending.is_none() => {

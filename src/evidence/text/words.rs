@@ -1,4 +1,4 @@
-//! The words of the format, both ways.
+//! Reading and writing the words of the format.
 
 use std::fmt::{self, Display};
 
@@ -7,9 +7,9 @@ use crate::evidence::{Literal, Place};
 use crate::model::cube::Cube;
 use crate::model::{EdgeId, Node, ProcId};
 
-/// A word that can be read.
+/// A type whose values are words of the format.
 pub(super) trait Word: Sized {
-    /// What it is called in messages.
+    /// The name of this kind of word in messages.
     const NAME: &'static str;
 
     fn parse(text: &str) -> Option<Self>;
@@ -47,7 +47,7 @@ id_word!(Node, "n", "a node such as `n3`");
 id_word!(EdgeId, "a", "an edge such as `a3`");
 id_word!(RunId, "r", "a run such as `r3`");
 
-/// A position or none.
+/// A position, or `-` for none.
 impl Word for Option<u32> {
     const NAME: &'static str = "a number or `-`";
 
@@ -74,7 +74,7 @@ impl Word for Literal {
     }
 }
 
-/// A formula, or any value.
+/// A formula, or `*` for any value.
 impl Word for Option<Literal> {
     const NAME: &'static str = "a formula such as `T`, `F`, `g3` or `!g3`, or `*`";
 
@@ -107,7 +107,7 @@ impl Word for Valuation {
     }
 }
 
-/// Values of which some are open, and some of these are linked.
+/// Values of variables, of which some are open; some of the open ones are linked.
 pub(super) struct Values {
     pub cube: Cube,
     pub linked: u128,
@@ -137,7 +137,7 @@ impl Word for Values {
     }
 }
 
-/// A formula as it is written.
+/// A formula, for writing.
 pub(super) struct Shown(pub Literal);
 
 impl Display for Shown {
@@ -150,7 +150,7 @@ impl Display for Shown {
     }
 }
 
-/// Values as they are written.
+/// Writes values.
 pub(super) fn show_values(width: usize, cube: Cube, linked: u128) -> String {
     if width == 0 {
         return "-".to_owned();
@@ -164,7 +164,7 @@ pub(super) fn show_values(width: usize, cube: Cube, linked: u128) -> String {
     (0..width.min(Cube::WIDTH) as u32).map(value).collect()
 }
 
-/// Values as they are written.
+/// Writes values.
 pub(super) fn show_valuation(valuation: &Valuation) -> String {
     if valuation.0.is_empty() {
         return "-".to_owned();
@@ -172,7 +172,7 @@ pub(super) fn show_valuation(valuation: &Valuation) -> String {
     valuation.0.iter().map(|&value| if value { '1' } else { '0' }).collect()
 }
 
-/// A position or none, as it is written.
+/// Writes a position, or `-` for none.
 pub(super) fn show_option(position: Option<impl Display>) -> String {
     position.map_or_else(|| "-".to_owned(), |position| position.to_string())
 }

@@ -1,4 +1,4 @@
-//! Evidence as text.
+//! Writes evidence as text.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use crate::model::{Node, ProcId, Program, Variable};
 /// Writes evidence about a program, with the names of things in comments.
 ///
 /// # Errors
-/// Those of the output.
+/// Errors of the output.
 pub fn write(program: &Program, evidence: &Evidence, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "{HEADER}")?;
     names(program, output)?;
@@ -25,12 +25,12 @@ pub fn write(program: &Program, evidence: &Evidence, output: &mut dyn Write) -> 
     writeln!(output, "end")
 }
 
-/// A comment ends with its line, so a name must not contain another one.
+/// Replaces control characters. A line break in a name would end the comment that contains the name.
 fn one_line(text: &str) -> String {
     text.replace(char::is_control, "?")
 }
 
-/// What the numbers stand for.
+/// Writes the names of globals, procedures and locals as comments.
 fn names(program: &Program, output: &mut dyn Write) -> io::Result<()> {
     let list = |variables: &[Variable]| {
         let names: Vec<&str> = variables.iter().map(|variable| variable.name.as_str()).collect();

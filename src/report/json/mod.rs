@@ -88,7 +88,7 @@ pub enum Property<'a> {
     Assertions,
     /// A label is not reached.
     Label {
-        /// Which.
+        /// The name of the label.
         label: &'a str,
     },
 }

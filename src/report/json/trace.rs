@@ -213,19 +213,19 @@ impl<'a> Writer<'a> {
         let old = thread(before, step.thread).expect("a checked step is a living thread's");
         let new = thread(&step.after, step.thread);
         let frame = old.frames.last().expect("a thread has a frame");
-        let mut told = match step.action {
+        let mut described = match step.action {
             Move::Edge(edge) => self.edge(frame.procedure, edge),
             Move::Return => Step::empty(),
         };
-        told.globals = self.changed_globals(&before.globals, &step.after.globals);
+        described.globals = self.changed_globals(&before.globals, &step.after.globals);
         // A call leaves the caller's frame where it is; a return uncovers it.
         let level = old.frames.len() - 1 - usize::from(step.action == Move::Return && old.frames.len() > 1);
         let same = new.and_then(|new| new.frames.get(level));
         if let Some(same) = same {
             let old_locals = &old.frames[level].locals;
-            told.locals = self.changed_locals(same.procedure, old_locals, &same.locals);
+            described.locals = self.changed_locals(same.procedure, old_locals, &same.locals);
             if let Move::Edge(edge) = step.action {
-                told.returns = self.returns(frame.procedure, edge, &same.locals);
+                described.returns = self.returns(frame.procedure, edge, &same.locals);
             }
         }
         let Changes { started, ended } = Changes::between(before, &step.after);
@@ -234,7 +234,7 @@ impl<'a> Writer<'a> {
             thread: step.thread,
             procedure: procedure_name(self.program, frame.procedure),
             is_return: step.action == Move::Return,
-            step: told,
+            step: described,
             enters: entered.map(|frame| Entered {
                 procedure: procedure_name(self.program, frame.procedure),
                 locals: self.all_locals(frame.procedure, &frame.locals),

@@ -6,7 +6,7 @@
 //! says where one more token in a place ends up. A place grows without end iff infinitely many of
 //! these terms mark it, that is, iff it lies on or behind a cycle of `A` that is reached from the
 //! support of `d`. With `p >= 1 -> q' = q + p, p' = 2` from (1, 0), `d` is (1, 1); one more token in
-//! `p` ends up in `q`, one in `q` stays there: `q` grows without end and `p` does not.
+//! `p` ends up in `q`, one in `q` stays there: `q` grows without end and `p` does not ([errata 30](crate::errata::item_30)).
 //!
 //! Where tokens choose, those that were there the first time choose every time what they chose
 //! then, and all further ones choose alike; a few fixed rules for these are tried. Any number of

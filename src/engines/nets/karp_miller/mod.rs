@@ -4,7 +4,7 @@
 //! System Sciences 3(2), 1969; as a minimal coverability set after A. Valmari, H. Hansen, "Old and
 //! New Algorithms for Minimal Coverability Sets", Fundamenta Informaticae 131(1), 2014, which like
 //! P.-A. Reynier and F. Servais, "Minimal Coverability Set for Petri Nets: Karp and Miller Algorithm
-//! with Pruning", Petri Nets 2011, repairs the minimal coverability tree of A. Finkel, 1991; with the
+//! with Pruning", Petri Nets 2011, repairs the minimal coverability tree of A. Finkel, 1991 ([errata 29](crate::errata::item_29)); with the
 //! shared state of T. Ball, S. Chaki, S. K. Rajamani, "Parameterized Verification of Multithreaded
 //! Software Libraries" (Beacon), TACAS 2001.
 //!

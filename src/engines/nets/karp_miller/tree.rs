@@ -44,7 +44,7 @@ pub struct Node {
     pub ideal: Ideal,
     /// Where it comes from; itself for the first.
     pub parent: NodeId,
-    /// How.
+    /// The step from the parent to it.
     pub step: Step,
     /// The shared state.
     control: Option<PlaceId>,

@@ -81,10 +81,10 @@ pub fn irreducible<'t>(
 }
 
 impl Search {
-    /// Notes what must be above some element, and returns how many there are below it.
+    /// Records that some element has to be below this marking, and returns the number of elements that are.
     fn demand(&mut self, owner: Option<u32>, index: &Vectors, marking: &Marking) -> usize {
         let mut answers: Vec<u32> = index.below(marking.entries()).collect();
-        // What its owner answers itself, or nobody has to, is no demand.
+        // Nothing has to be recorded if no element is below the marking, or if the owner itself is below it.
         if answers.is_empty() || owner.is_some_and(|owner| answers.contains(&owner)) {
             return 0;
         }

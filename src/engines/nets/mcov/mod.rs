@@ -21,7 +21,7 @@
 //! subtrees between them. Here vertices know what they rest on, and [`graph`] expands again what rested
 //! on a withdrawn one; a vertex above a new one is replaced by it. The proof is what the targets rest on
 //! in the end; what is not needed goes then ([`irreducible`](mod@irreducible)), not after every step. Of the
-//! printed algorithm, the order in definition 4 and the test against the initial states are the wrong way round.
+//! printed algorithm, the order in definition 4 and the test against the initial states are the wrong way round ([errata 31](crate::errata::item_31)).
 //!
 //! The oracle runs on a second thread. The two sides exchange what they know after a fixed amount of work
 //! on each, never by the clock, so a run can be repeated.

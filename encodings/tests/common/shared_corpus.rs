@@ -1,0 +1,1 @@
+../../../tests/support/shared_corpus.rs
