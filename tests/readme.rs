@@ -1,8 +1,13 @@
 //! The README is true: its example prints what it says.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+
+use cusp::model::Task;
+use cusp::net::Net;
+use cusp::pipeline::table::{HasEngines, Row};
 
 fn readme() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README")
@@ -69,4 +74,22 @@ fn ci_runs_the_test_command_of_the_readme() {
     let command = blocks(&readme(), "sh")[1].trim().to_owned();
     let ci = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(".ci/run")).expect("a CI script");
     assert!(ci.lines().any(|line| line == command), "`{command}` is not in .ci/run");
+}
+
+/// The table of the engines of one kind, as it stands in the README.
+fn engines<Q: HasEngines>() -> String {
+    let mut table = "| engine | accepts | idea | shows | proof |\n|---|---|---|---|---|\n".to_owned();
+    for Row { name, accepts, idea, shows, evidence, .. } in Q::ENGINES {
+        let shows = shows.words();
+        writeln!(table, "| `{name}` | {accepts} | {idea} | {shows} | {evidence} |").expect("a string");
+    }
+    table
+}
+
+#[test]
+fn the_tables_of_engines_are_those_of_the_program() {
+    let text = readme();
+    for table in [engines::<Task>(), engines::<Net>()] {
+        assert!(text.contains(&table), "the README should have this table:\n{table}");
+    }
 }

@@ -205,7 +205,7 @@ impl HasEngines for Task {
     const ENGINES: &'static [Row<Task>] = &[
         Row {
             name: "explicit",
-            idea: "explicit states, values chosen when needed; slow and obviously right",
+            idea: "explicit path edges over partial valuations; all interleavings of threads; the reference for the others",
             accepts: "all programs, at most 128 variables in a frame",
             shows: Shows::Both,
             evidence: "path edges; with threads, system states",
@@ -227,7 +227,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "bdd",
-            idea: "path edges and summaries as decision diagrams; shares nothing with the SAT-based engines",
+            idea: "Bebop: path edges and summary edges as decision diagrams, independent of SAT",
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "relations",
@@ -239,7 +239,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "bmc",
-            idea: "unrolling on demand, calls inlined where a run needs them; finds bugs in deep recursion",
+            idea: "unrolling on demand: calls not unrolled yet are arbitrary in proofs and blocked in the search for bugs; good at deep bugs",
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "unrolling",
@@ -251,7 +251,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "summaries",
-            idea: "path edges and summary edges as formulas, saturated; fix-points by inclusion checks",
+            idea: "path edges and summary edges as formulas, until inclusion checks show that nothing new is found",
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "relations",
@@ -263,7 +263,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "kinduction",
-            idea: "induction over blocks between loop heads, pairwise different where needed",
+            idea: "base case and step case over loop heads, calls inlined; states have to differ only where needed",
             accepts: "sequential programs without recursion",
             shows: Shows::Both,
             evidence: "k-inductive",
@@ -278,7 +278,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "universal",
-            idea: "summaries for all entries, callees first; recursion by nesting depth",
+            idea: "summaries for arbitrary entry states, callees first; for recursion, with increasing nesting depth",
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "relations",
@@ -287,7 +287,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "lazy",
-            idea: "calls are arbitrary until a run needs to know better",
+            idea: "the results of calls are arbitrary, until a spurious run makes a summary necessary",
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "relations",
@@ -312,7 +312,7 @@ impl HasEngines for Net {
     const ENGINES: &'static [Row<Net>] = &[
         Row {
             name: "backward",
-            idea: "backward search, without what linear relaxations exclude",
+            idea: "backward search over upward-closed sets, without what linear relaxations exclude",
             accepts: NETS,
             shows: Shows::Both,
             evidence: "basis",
@@ -324,7 +324,7 @@ impl HasEngines for Net {
         },
         Row {
             name: "mcov",
-            idea: "minimal uncoverability proofs, with a forward search beside it",
+            idea: "minimal uncoverability proofs, with a forward search beside them",
             accepts: NETS,
             shows: Shows::Both,
             evidence: "basis, or coverability-set",
