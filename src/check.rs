@@ -109,7 +109,8 @@ pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagn
     if let Replication::Exactly(copies) = replication
         && copies > MOST_COPIES
     {
-        let message = format!("`--replicate` cannot run `main` in {copies} threads; the most is {MOST_COPIES}");
+        let message =
+            format!("`--replicate` cannot run `main` in {copies} threads; the most is {MOST_COPIES}");
         let help = "leave out `--threads` to ask about any number of threads";
         findings.push(Diagnostic::error(Span::default(), message).help(help));
         return Err(findings);

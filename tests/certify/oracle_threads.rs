@@ -156,11 +156,8 @@ impl<'a> Threads<'a> {
             let thread = state.threads.iter().find(|thread| thread.id == id);
             thread.is_some_and(|thread| self.program().is_prologue(thread.frames[0].procedure))
         };
-        let holds = !ends
-            && match in_prologue(before) {
-                true => in_prologue(&after),
-                false => begins || flag(&after) || held && !flag(before) && !releases,
-            };
+        let by_step = begins || flag(&after) || held && !flag(before) && !releases;
+        let holds = !ends && if in_prologue(before) { in_prologue(&after) } else { by_step };
         after.holder = holds.then_some(id);
         after
     }

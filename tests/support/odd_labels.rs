@@ -4,7 +4,13 @@
 //! reached then depends on whether its follower is.
 
 use super::program::{Expr, Kind, RandomProgram, Stmt, for_each_statement};
+use super::random_programs::sequential;
 use super::rng::Rng;
+
+/// A sequential program with labels in odd places.
+pub fn odd_sequential(seed: u64) -> RandomProgram {
+    with_odd_labels(sequential(seed), seed)
+}
 
 /// The program with some labels in odd places, some of them targets of jumps; half of the results ask whether
 /// a label is reached.
@@ -63,7 +69,9 @@ fn insert(block: &mut Vec<Stmt>, label: Stmt, rng: &mut Rng) {
             return;
         }
         1 => Kind::If { arms: vec![(condition, inside)], otherwise: None },
-        2 => Kind::If { arms: vec![(condition, vec![Stmt::new(Kind::Word("skip"))])], otherwise: Some(inside) },
+        2 => {
+            Kind::If { arms: vec![(condition, vec![Stmt::new(Kind::Word("skip"))])], otherwise: Some(inside) }
+        }
         _ => Kind::While(condition, inside),
     };
     block.insert(at, Stmt::new(kind));
@@ -89,10 +97,10 @@ fn jump_to_some(body: &mut Vec<Stmt>, names: &[String], rng: &mut Rng) {
         let jump = Stmt::new(Kind::Goto(vec![rng.pick(names).clone()]));
         // In front of an empty statement it jumps over it, or a branch of its own keeps it optional.
         let at = rng.below(body.len() + 1);
-        let optional = rng.chance(60);
-        let stmt = match optional {
-            true => Stmt::new(Kind::If { arms: vec![(Expr::leaf("*"), vec![jump])], otherwise: None }),
-            false => jump,
+        let stmt = if rng.chance(60) {
+            Stmt::new(Kind::If { arms: vec![(Expr::leaf("*"), vec![jump])], otherwise: None })
+        } else {
+            jump
         };
         body.insert(at, stmt);
     }

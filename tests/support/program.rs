@@ -354,8 +354,7 @@ impl RandomProgram {
     pub fn is_well_formed(&self) -> bool {
         let procs: BTreeSet<&str> = self.procs.iter().map(|p| p.name.as_str()).collect();
         let is_getafix = self.mode == Mode::Getafix;
-        let is_main =
-            |p: &Proc| p.name == "main" && (is_getafix || p.params.is_empty() && p.returns == 0);
+        let is_main = |p: &Proc| p.name == "main" && (is_getafix || p.params.is_empty() && p.returns == 0);
         let globals = self.globals.iter().map(|g| g.name.as_str());
         procs.len() == self.procs.len()
             && self.procs.iter().any(is_main)

@@ -130,7 +130,8 @@ impl Generator {
         if self.rng.chance(30) {
             return;
         }
-        let mut targets: Vec<String> = self.program.globals.iter().map(|global| global.name.clone()).collect();
+        let mut targets: Vec<String> =
+            self.program.globals.iter().map(|global| global.name.clone()).collect();
         targets.retain(|_| self.rng.chance(80));
         if targets.is_empty() {
             return;

@@ -91,7 +91,9 @@ pub(super) fn run(
             stack_cut: None,
         };
         match exploration.explore(&mut work, budget, progress) {
-            Err(reason) => return Verdict::Unknown(Unknown { reason, seen: seen_before(*rounds.start(), bound) }),
+            Err(reason) => {
+                return Verdict::Unknown(Unknown { reason, seen: seen_before(*rounds.start(), bound) });
+            }
             Ok(Some(found)) => {
                 let interleaving = super::schedule::build(&exploration, &found);
                 return Verdict::Unsafe(Trace::Interleaved(interleaving));

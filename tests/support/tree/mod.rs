@@ -60,8 +60,11 @@ enum Stop {
 /// Decides a question about a program.
 pub fn decide(ast: &Ast, question: &Question) -> Answer {
     let text = Text::new(ast);
-    let search =
-        if is_sequential(&text, question) { run_main(&text, question) } else { threads::run(&text, question) };
+    let search = if is_sequential(&text, question) {
+        run_main(&text, question)
+    } else {
+        threads::run(&text, question)
+    };
     match search {
         Ok(()) => Answer::Safe,
         Err(Stop::Violation) => Answer::Unsafe,

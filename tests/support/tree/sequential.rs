@@ -37,8 +37,10 @@ impl<'a> Table<'a> {
 
     /// Runs a procedure with arbitrary locals; gives the globals with which it can return.
     pub fn run(mut self, proc: usize, globals: Bits) -> Result<Vec<Bits>, Stop> {
-        let entries: Vec<Entry> =
-            first_entries(self.text, proc, globals).into_iter().map(|locals| (proc, globals, locals)).collect();
+        let entries: Vec<Entry> = first_entries(self.text, proc, globals)
+            .into_iter()
+            .map(|locals| (proc, globals, locals))
+            .collect();
         for &(proc, globals, locals) in &entries {
             self.add(((proc, globals, locals), Place::Entry, globals, locals))?;
         }
@@ -77,7 +79,8 @@ impl<'a> Table<'a> {
                     for inner in entries(self.text, callee, &args, globals) {
                         let callee = (callee, globals, inner);
                         self.waiting.entry(callee).or_default().insert((entry, stmt, locals));
-                        let known: Vec<_> = self.results.get(&callee).into_iter().flatten().copied().collect();
+                        let known: Vec<_> =
+                            self.results.get(&callee).into_iter().flatten().copied().collect();
                         for (globals, values) in known {
                             self.go_on((entry, stmt, locals), globals, values)?;
                         }

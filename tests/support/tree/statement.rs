@@ -45,7 +45,11 @@ pub fn outcomes(text: &Text<'_>, proc: usize, place: Place, data: &Data) -> Vec<
         }
         Place::Returned(_) => unreachable!("the caller goes on"),
         Place::At { stmt, part } => {
-            if is_nothing(&text.ast.stmt(stmt).kind) { on(text.behind(stmt), true) } else { here.at(stmt, part) }
+            if is_nothing(&text.ast.stmt(stmt).kind) {
+                on(text.behind(stmt), true)
+            } else {
+                here.at(stmt, part)
+            }
         }
     }
 }
@@ -85,6 +89,10 @@ pub fn after_call(text: &Text<'_>, proc: usize, stmt: StmtId, mut data: Data, re
     data
 }
 
+fn all_on(to: Place, results: Vec<Data>) -> Vec<Outcome> {
+    results.into_iter().map(|data| Outcome::On { to, data, silent: false }).collect()
+}
+
 struct Here<'a> {
     text: &'a Text<'a>,
     index: usize,
@@ -102,10 +110,6 @@ impl Here<'_> {
         Outcome::On { to, data: self.data.clone(), silent: false }
     }
 
-    fn all_on(&self, to: Place, results: Vec<Data>) -> Vec<Outcome> {
-        results.into_iter().map(|data| Outcome::On { to, data, silent: false }).collect()
-    }
-
     fn at(&self, stmt: StmtId, part: usize) -> Vec<Outcome> {
         let text = self.text;
         let behind = text.behind(stmt);
@@ -114,25 +118,27 @@ impl Here<'_> {
             StmtKind::Empty | StmtKind::Enforce(_) => unreachable!("it does nothing"),
             StmtKind::Skip | StmtKind::Print(_) | StmtKind::Error => vec![self.on(behind)],
             StmtKind::Decl(declared) => {
-                let initialised: Vec<_> = declared.iter().filter(|variable| variable.value.is_some()).collect();
+                let initialised: Vec<_> =
+                    declared.iter().filter(|variable| variable.value.is_some()).collect();
                 let last = part + 1 == initialised.len();
                 let to = if last { behind } else { Place::At { stmt, part: part + 1 } };
                 let value = initialised[part].value.expect("it has an initial value");
-                self.all_on(to, self.assign(&[(&initialised[part].name, value)], None))
+                all_on(to, self.assign(&[(&initialised[part].name, value)], None))
             }
             StmtKind::Assign { targets, values, constrain } => {
                 let named = targets.iter().zip(values).filter_map(|(target, &value)| match target {
                     Target::Name(name) => Some((name, value)),
                     Target::Drop(_) => None,
                 });
-                self.all_on(behind, self.assign(&named.collect::<Vec<_>>(), *constrain))
+                all_on(behind, self.assign(&named.collect::<Vec<_>>(), *constrain))
             }
             StmtKind::Dead(variables) => {
                 let mut results = vec![self.data.clone()];
                 for variable in variables {
-                    results = self.all_written(results, &variable.name, |_| Possible { fails: true, holds: true });
+                    results =
+                        self.all_written(results, &variable.name, |_| Possible { fails: true, holds: true });
                 }
-                self.all_on(behind, results)
+                all_on(behind, results)
             }
             StmtKind::Goto(labels) => {
                 labels.iter().map(|label| self.on(text.labelled(self.index, &label.name))).collect()
@@ -163,7 +169,9 @@ impl Here<'_> {
                 }
                 results.into_iter().map(|values| self.on(Place::Returned(values))).collect()
             }
-            StmtKind::Call { callee, args, .. } => self.enter(&callee.name, args, is_asynchronous(statement), behind),
+            StmtKind::Call { callee, args, .. } => {
+                self.enter(&callee.name, args, is_asynchronous(statement), behind)
+            }
             StmtKind::StartThreadCall { callee, args } => self.enter(&callee.name, args, true, behind),
             StmtKind::StartThreadAt { label, .. } => {
                 vec![Outcome::Fork { at: text.labelled(self.index, &label.name), behind }]
@@ -245,8 +253,7 @@ impl Here<'_> {
 
     /// Whether a condition on old and new values can hold: for every other thread, if it reads them.
     fn is_allowed(&self, condition: ExprId, after: &Data) -> bool {
-        let holds =
-            |other| possible(self.text, Some(self.proc), condition, &self.view(after, other)).holds;
+        let holds = |other| possible(self.text, Some(self.proc), condition, &self.view(after, other)).holds;
         if reads_others(self.text, self.proc, condition) {
             (0..after.others.len()).all(|other| holds(Some(other)))
         } else {

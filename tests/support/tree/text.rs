@@ -50,8 +50,13 @@ struct Home<'a> {
 
 impl<'a> Text<'a> {
     pub fn new(ast: &'a Ast) -> Self {
-        let mut text =
-            Self { ast, globals: Vec::new(), initialisers: Vec::new(), procs: Vec::new(), homes: HashMap::new() };
+        let mut text = Self {
+            ast,
+            globals: Vec::new(),
+            initialisers: Vec::new(),
+            procs: Vec::new(),
+            homes: HashMap::new(),
+        };
         for item in &ast.items {
             match item {
                 Item::Globals(declared, _) => {
@@ -108,20 +113,17 @@ impl<'a> Text<'a> {
     }
 
     /// Visits all statements of a block, and remembers where they stand.
-    fn visit(
-        &mut self,
-        block: &'a [StmtId],
-        inside: Option<StmtId>,
-        see: &mut impl FnMut(StmtId, &'a Stmt),
-    ) {
+    fn visit(&mut self, block: &'a [StmtId], inside: Option<StmtId>, see: &mut impl FnMut(StmtId, &'a Stmt)) {
         for (position, &id) in block.iter().enumerate() {
             self.homes.insert(id, Home { block, position, inside });
             let stmt = self.ast.stmt(id);
             see(id, stmt);
             match &stmt.kind {
                 StmtKind::If { arms, otherwise } => {
-                    arms.iter().for_each(|(_, block)| self.visit(block, Some(id), see));
-                    otherwise.iter().for_each(|block| self.visit(block, Some(id), see));
+                    let blocks = arms.iter().map(|(_, block)| block).chain(otherwise);
+                    for block in blocks {
+                        self.visit(block, Some(id), see);
+                    }
                 }
                 StmtKind::While(_, block) => self.visit(block, Some(id), see),
                 _ => {}
@@ -150,9 +152,8 @@ impl<'a> Text<'a> {
     /// What the first threads run.
     pub fn first_threads(&self) -> Vec<usize> {
         let main = self.named("main");
-        let is_thread = |&proc: &usize| {
-            self.is_getafix() && self.procs[proc].syntax.name.name.starts_with("thread")
-        };
+        let is_thread =
+            |&proc: &usize| self.is_getafix() && self.procs[proc].syntax.name.name.starts_with("thread");
         (0..self.procs.len()).filter(is_thread).chain(main).collect()
     }
 

@@ -103,7 +103,8 @@ impl Search<'_> {
     }
 
     fn may_move(&self, state: &State, thread: usize) -> bool {
-        let others = || state.threads.iter().enumerate().filter(|&(other, _)| other != thread).map(|(_, t)| t);
+        let others =
+            || state.threads.iter().enumerate().filter(|&(other, _)| other != thread).map(|(_, t)| t);
         let is_free = others().all(|other| !other.in_section);
         is_free && (!self.flag(state) || others().all(|other| !other.moved_last))
     }
