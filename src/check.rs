@@ -2,11 +2,11 @@
 
 use crate::budget::Budget;
 use crate::diagnostic::{Diagnostic, has_errors};
-use crate::lower::{Replication, lower};
+use crate::lower::{MOST_COPIES, Replication, lower};
 use crate::model::{Action, Procedure, Program, Property, Task};
 use crate::pipeline::{self, Answer, Setup};
 use crate::progress::Progress;
-use crate::resolve::resolve;
+use crate::resolve::{Names, resolve};
 use crate::source::{Source, Span};
 use crate::syntax;
 use crate::syntax::ast::Dialect;
@@ -79,15 +79,24 @@ pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagn
         (true, ThreadLimit::Unbounded) => Replication::Unbounded,
         (true, ThreadLimit::AtMost(n)) => Replication::Exactly(n),
     };
+    if let Replication::Exactly(copies) = replication
+        && copies > MOST_COPIES
+    {
+        let message =
+            format!("`--replicate` cannot run `main` in {copies} threads; the most is {MOST_COPIES}");
+        let help = "leave out `--threads` to ask about any number of threads";
+        findings.push(Diagnostic::error(Span::default(), message).help(help));
+        return Err(findings);
+    }
     let program = lower(&ast, &names, replication);
     let mut notes = Vec::new();
-    let property = match choose_property(&program, options.label.as_deref(), &mut notes) {
-        Ok(property) => property,
-        Err(error) => {
-            findings.push(error);
+    if let Some(label) = options.label.as_deref() {
+        findings.extend(label_nobody_reaches(&program, &names, label));
+        if has_errors(&findings) {
             return Err(findings);
         }
-    };
+    }
+    let property = choose_property(&program, options.label.as_deref(), &mut notes);
     let threads = match options.threads {
         ThreadLimit::AtMost(n) if options.dialect != Dialect::Getafix => Some(n),
         _ => number_of_threads(&program, replication),
@@ -124,27 +133,37 @@ fn number_of_threads(program: &Program, replication: Replication) -> Option<u32>
 /// The labels that stand for an error in programs without assertions.
 const ERROR_LABELS: [&str; 2] = ["SLIC_ERROR", "ERROR"];
 
-fn choose_property(
-    program: &Program,
-    label: Option<&str>,
-    notes: &mut Vec<String>,
-) -> Result<Property, Diagnostic> {
-    let has_label = |label: &str| program.procedures.iter().any(|p| p.nodes_labelled(label).next().is_some());
+fn has_label(program: &Program, label: &str) -> bool {
+    program.procedures.iter().any(|procedure| procedure.nodes_labelled(label).next().is_some())
+}
+
+/// What is to be said about a label that no procedure of the program has: an error if the file has no such
+/// label, a warning if procedures have it that are never called.
+fn label_nobody_reaches(program: &Program, names: &Names, label: &str) -> Option<Diagnostic> {
+    if has_label(program, label) {
+        return None;
+    }
+    let nowhere = Span::default();
+    if names.scopes.iter().any(|scope| scope.labels.contains_key(label)) {
+        let message =
+            format!("label `{label}` is only in procedures that are never called, so it cannot be reached");
+        return Some(Diagnostic::warning(nowhere, message));
+    }
+    Some(Diagnostic::error(nowhere, format!("no procedure has a label `{label}`")))
+}
+
+fn choose_property(program: &Program, label: Option<&str>, notes: &mut Vec<String>) -> Property {
     if let Some(label) = label {
-        if has_label(label) {
-            return Ok(Property::LabelUnreachable(label.to_owned()));
-        }
-        let message = format!("no procedure that can run has a label `{label}`");
-        return Err(Diagnostic::error(Span::default(), message));
+        return Property::LabelUnreachable(label.to_owned());
     }
     let asserts = |edge: &crate::model::Edge| matches!(edge.action, Action::Assert(_));
     if program.procedures.iter().any(|p| p.edges.iter().any(asserts)) {
-        return Ok(Property::Assertions);
+        return Property::Assertions;
     }
-    if let Some(label) = ERROR_LABELS.into_iter().find(|label| has_label(label)) {
+    if let Some(label) = ERROR_LABELS.into_iter().find(|label| has_label(program, label)) {
         notes.push(format!("the program has no assertions; checked that label `{label}` is not reached"));
-        return Ok(Property::LabelUnreachable(label.to_owned()));
+        return Property::LabelUnreachable(label.to_owned());
     }
     notes.push("the program has no assertions and no error label, so nothing can go wrong".to_owned());
-    Ok(Property::Assertions)
+    Property::Assertions
 }

@@ -134,7 +134,7 @@ fn a_label_replaces_the_assertions() {
     assert_eq!(reached.stdout, "UNSAFE  <stdin>: label `B` can be reached\n");
     let missing = run_on(&["check", "--label", "C", "-"], program);
     assert_eq!(missing.code, 1);
-    assert_eq!(missing.stderr, "error: `<stdin>`: no procedure that can run has a label `C`\n");
+    assert_eq!(missing.stderr, "error: `<stdin>`: no procedure has a label `C`\n");
 }
 
 #[test]
@@ -496,4 +496,36 @@ fn the_readme_lists_the_exit_codes() {
         assert!(row[2].starts_with(status.word()), "{}: {} or {}", status.code(), row[2], status.word());
     }
     assert_eq!(rows.len(), Status::ALL.len(), "README.md lists codes that do not exist");
+}
+
+#[test]
+fn a_label_of_procedures_that_are_never_called_cannot_be_reached() {
+    let program = "void main() begin\n  skip;\nend\nvoid f() begin\n  L: skip;\nend\n";
+    let vacuous = run_on(&["check", "--label", "L", "-"], program);
+    assert_eq!(vacuous.code, 0, "{}", vacuous.stderr);
+    assert!(vacuous.stdout.starts_with("SAFE"), "{}", vacuous.stdout);
+    let warning = "label `L` is only in procedures that are never called, so it cannot be reached";
+    assert!(vacuous.stderr.contains(warning), "{}", vacuous.stderr);
+    assert_eq!(run_on(&["check", "--label", "M", "-"], program).code, 1);
+}
+
+/// Nothing is built from a bound that is too large to be built.
+#[test]
+fn very_large_bounds_are_refused_or_given_up() {
+    let program = "decl g;\nvoid main() begin\n  while (*) do\n    start_thread f();\n  od;\n  assert(g | !g);\nend\n\
+                   void f() begin\n  while (T) do\n    g := *;\n  od;\nend\n";
+    let most = "4294967295";
+    let copies = run_on(&["check", "--replicate", "--threads", most, "-"], program);
+    assert_eq!(copies.code, 1);
+    let message = "`--replicate` cannot run `main` in 4294967295 threads; the most is 1000";
+    assert!(copies.stderr.contains(message), "{}", copies.stderr);
+    let threads = run_on(&["check", "-q", "--threads", most, "-"], program);
+    assert!(threads.stdout.starts_with("UNKNOWN"), "{}{}", threads.stdout, threads.stderr);
+    assert!(threads.stdout.contains("up to 4294967295 threads"), "{}", threads.stdout);
+    // A violation is found, and a program that starts few threads is safe, whatever the bound is.
+    let race = program.replace("g | !g", "g");
+    assert_eq!(run_on(&["check", "-q", "--threads", most, "-"], &race).code, 10);
+    let few = program.replace("while (*)", "if (*)").replace("do\n    start", "then\n    start");
+    let few = few.replacen("od", "fi", 1);
+    assert_eq!(run_on(&["check", "-q", "--threads", most, "-"], &few).code, 0, "{few}");
 }

@@ -85,3 +85,21 @@ void thread2() begin assert(!g); end
         &options
     ));
 }
+
+/// A label has a node of its own where control can come to what follows without passing it, and only there.
+#[test]
+fn labels_have_nodes_of_their_own_where_they_need_them() {
+    insta::assert_snapshot!(graphs(
+        "void main() begin
+  A: ; skip;
+  if (*) then B: fi
+  while (*) do skip; C: od
+  goto E;
+  D: ; E: ; skip;
+  H: ; while (*) do skip; od
+  G:
+end
+",
+        &Options { label: Some("A".to_owned()), ..Options::default() }
+    ));
+}

@@ -23,6 +23,7 @@ use support::engines::{LIMITS, Said, engines, may_give_up, run};
 use support::features::FEATURES;
 use support::mutate::mutated;
 use support::naive::{Limits, Seen, explore};
+use support::odd_labels::odd_sequential;
 use support::random_programs::{Limits as Size, sequential_within};
 use support::rng::Rng;
 use support::{RandomProgram, for_each_seed, options_of, seeds, sequential};
@@ -90,6 +91,11 @@ fn compare_all_engines(count: u64, generator: fn(u64) -> RandomProgram) {
 #[test]
 fn all_engines_agree_with_the_reference() {
     compare_all_engines(5_000, sequential);
+}
+
+#[test]
+fn all_engines_agree_with_the_reference_on_labels_in_odd_places() {
+    compare_all_engines(500, odd_sequential);
 }
 
 /// More procedures, more variables, more paths that meet.

@@ -232,7 +232,7 @@ fn initialisers_run_before_main() {
       |
     3 |   assert(!b);
       |   ^^^^^^^^^^ can fail
-    the run, 6 steps in all, 2 shown (`--trace full` shows all):
+    the run, 5 steps in all, 2 shown (`--trace full` shows all):
              start                  a=0 b=0
        1:6   a := T                 a=1
       1:14   b := a                 b=1
@@ -495,17 +495,35 @@ fn changes_in_other_threads_are_visible() {
        |
     12 |   assert(!x);
        |   ^^^^^^^^^^ can fail
-    the run, 11 steps in all, 6 shown (`--trace full` shows all):
+    the run, 10 steps in all, 6 shown (`--trace full` shows all):
       [0]        start                  g=0
       [0]        (starts a thread in `main`) [thread 1 starts]
       [1]  6:6   enter main()           x=0
-      [1]  8:3   x := F
-      [1]  9:3   if (*) then [true]
       [0]  6:6   enter main()           x=0
       [0]  8:3   x := F
-      [1] 10:5   g, x$ := T, T          g=1 [0].x=1
+      [1]  8:3   x := F
+      [1]  9:3   if (*) then [true]
       [0]  9:3   if (*) then [false]
+      [1] 10:5   g, x$ := T, T          g=1 [0].x=1
       [0] 12:3   assert(!x) [can fail]  x=1
+    ");
+}
+
+/// The label is shown where nothing but it stands.
+#[test]
+fn a_label_before_fi_is_a_place() {
+    let program = "void main() begin\n  if (*) then\n    skip;\n    L:\n  fi;\nend\n";
+    let options = Options { label: Some("L".to_owned()), ..Options::default() };
+    insta::assert_snapshot!(ask(program, &options).text(Detail::Short), @"
+    UNSAFE  demo.bp: label `L` can be reached
+     --> demo.bp:4:5
+      |
+    4 |     L:
+      |     ^ label reached
+    the run, 3 steps in all, 1 shown (`--trace full` shows all):
+      1:6   enter main()
+      2:3   if (*) then [true]
+      4:5   L: [label reached]
     ");
 }
 

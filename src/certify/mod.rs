@@ -20,6 +20,10 @@
 //!   the call edge, which is the only edge there, with the callee's frame above it. The return is a
 //!   step of its own: it drops the callee's frame, assigns the targets, and moves the caller to the
 //!   target of the edge. The caller's `enforce` counts after the return, not at the call.
+//! - *Silent edges.* `enforce` counts after the steps of statements: after every edge that is not silent.
+//! - *The prologue.* In systems of threads its last edge, the call of `main`, replaces the frame of the
+//!   prologue by the frame of `main`: no step returns to the prologue, and the thread ends like all others
+//!   when `main` comes to its exit.
 //! - *Ends of threads.* A thread whose only frame comes to its exit ends in that same step;
 //!   `enforce` must still be satisfiable in the state with which it got there. `end_thread` drops
 //!   the whole stack.
@@ -32,7 +36,9 @@
 //!   `constrain` with a passive read must be satisfiable for each of them on its own, and holds if
 //!   there is none.
 //! - *Who holds the system.* Only the holder may make a step, if there is one. There is none at the
-//!   start. After a step of thread `t`: none, if `t` has ended. Otherwise, without the Getafix global
+//!   start. After a step of thread `t`: none, if `t` has ended. Otherwise, if the bottom frame of `t` was
+//!   the prologue before the step: `t`, if it still is, and none, if `t` has entered `main`, whatever else
+//!   the step did. Otherwise, without the Getafix global
 //!   `atomic`, `t` after `atomic_begin`, none after `atomic_end`, and as before after other steps.
 //!   With that global, `t` if and only if the global holds after the step, or the step is
 //!   `atomic_begin`, or `t` was the holder before, the global did not hold before (so that it was a

@@ -4,7 +4,7 @@
 //! leaves a choice, the value is looked up in the trace, and must be a possible one. What was
 //! worked out must then be the state in the trace.
 
-use super::stacks::{check_stack, holds_after, pending_call};
+use super::stacks::{check_stack, holds_after, holds_by_prologue, pending_call};
 use super::values::{Answer, can_be, evaluate};
 use super::{Forbidden, Stop, poll, reject};
 use crate::budget::Budget;
@@ -125,9 +125,12 @@ impl Replay<'_> {
                 Some(&edge.action)
             }
         };
-        let lives = thread(&expected, step.thread).is_some();
         let flag = self.program.atomic_flag.map(|flag| (before.globals.get(flag), after.globals.get(flag)));
-        let holds = lives && holds_after(action, before.holder.is_some(), flag);
+        let holds = match thread(&expected, step.thread).map(|at| &expected.threads[at].frames) {
+            None => false,
+            Some(new) => holds_by_prologue(self.program, frames[0].procedure, new[0].procedure)
+                .unwrap_or_else(|| holds_after(action, before.holder.is_some(), flag)),
+        };
         expected.holder = holds.then_some(step.thread);
         self.compare(&expected, after)
     }
@@ -179,11 +182,14 @@ impl Replay<'_> {
             }
             Action::Assign(assign) => return self.assign(before, expected, after, at, edge, assign),
             Action::Call(call) => {
-                let depth = before.threads[at].frames.len();
+                // `main` takes the place of the prologue; other frames stay below the new one.
+                let kept = !self.program.leaves_prologue(top.procedure, edge);
+                let depth = if kept { before.threads[at].frames.len() } else { 0 };
                 let id = before.threads[at].id;
                 let new = thread(after, id).and_then(|at| after.threads[at].frames.get(depth));
                 let Some(new) = new else { return reject("the callee's frame is missing") };
                 self.enters(before, top, call, new)?;
+                expected.threads[at].frames.truncate(depth);
                 expected.threads[at].frames.push(new.clone());
                 return Ok(());
             }
@@ -249,6 +255,7 @@ impl Replay<'_> {
         let procedure = self.program.procedure(top.procedure);
         let enforce = |locals: &[Option<bool>]| match procedure.enforce {
             None => Ok(Answer::Yes),
+            Some(_) if edge.silent => Ok(Answer::Yes),
             Some(condition) => {
                 let values = evaluate(self.program.exprs.ops(condition), |place| match place.var {
                     Var::Global(i) => Ok(after.globals.get(i)),

@@ -42,9 +42,16 @@ pub(super) fn check_stack(program: &Program, stack: &[(ProcId, Node)]) -> Result
     Ok(())
 }
 
-/// Whether a thread that made a step and lives holds the system after it. `action` is `None` for a
-/// return, `held` is whether it held the system before, `flag` is the Getafix global before and
-/// after. The rule is stated in the documentation of [`crate::certify`].
+/// Whether a thread that made a step in the prologue and lives holds the system after it: as long as it
+/// is in the prologue. `None` if it was not in the prologue. Given are the procedures at the bottom of its
+/// stack before and after the step.
+pub(super) fn holds_by_prologue(program: &Program, before: ProcId, after: ProcId) -> Option<bool> {
+    program.is_prologue(before).then(|| program.is_prologue(after))
+}
+
+/// Whether a thread that made a step outside of the prologue and lives holds the system after it.
+/// `action` is `None` for a return, `held` is whether it held the system before, `flag` is the Getafix
+/// global before and after. The rule is stated in the documentation of [`crate::certify`].
 pub(super) fn holds_after(action: Option<&Action>, held: bool, flag: Option<(bool, bool)>) -> bool {
     match (action, flag) {
         (Some(Action::AtomicBegin), _) | (_, Some((_, true))) => true,

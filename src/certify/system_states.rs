@@ -11,7 +11,7 @@ use super::draft::{
     Draft, Effect, Fragment, Pick, Scope, falsifying, local_step, missing_successor, values_before,
 };
 use super::region::{Cell, Region};
-use super::stacks::{check_stack, holds_after, pending_call};
+use super::stacks::{check_stack, holds_after, holds_by_prologue, pending_call};
 use super::{Forbidden, Stop, poll, reject};
 use crate::budget::Budget;
 use crate::evidence::SystemState;
@@ -292,8 +292,16 @@ impl Checker<'_> {
             };
             let Some(mut step) = step else { return Ok(Effect::Nothing) };
             let action = edge.map(|edge| &edge.action);
-            let held = control.holder.is_some();
-            let holds = if step.ended { Ok(false) } else { self.holds(action, held, fragment, &step) };
+            let bottom = |control: &Control| control.threads[position][0].procedure;
+            let holds = if step.ended {
+                Ok(false)
+            } else if let Some(holds) =
+                holds_by_prologue(self.program, bottom(control), bottom(&step.control))
+            {
+                Ok(holds)
+            } else {
+                self.holds(action, control.holder.is_some(), fragment, &step)
+            };
             match holds {
                 Err(pick) => Ok(Effect::Split(pick)),
                 Ok(holds) => {
@@ -308,8 +316,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the thread that made the step holds the system after it, or what must be decided
-    /// before that is known.
+    /// Whether the thread that made the step outside of the prologue holds the system after it, or what
+    /// must be decided before that is known.
     fn holds(
         &self,
         action: Option<&Action>,
@@ -363,7 +371,7 @@ impl Checker<'_> {
         let Some(top) = stack.last_mut() else { return reject("a thread has no frame") };
         top.node = edge.to;
         let top = *top;
-        if !self.enforce(&mut step, top)? {
+        if !edge.silent && !self.enforce(&mut step, top)? {
             return Ok(None);
         }
         if only && edge.to == Procedure::EXIT {
@@ -397,6 +405,10 @@ impl Checker<'_> {
         match &edge.action {
             Action::Call(call) => {
                 let Some(frame) = self.enter(&mut step, top, call, fragment)? else { return Ok(None) };
+                // `main` takes the place of the prologue; other frames stay below the new one.
+                if self.program.leaves_prologue(top.procedure, edge) {
+                    step.control.threads[position].clear();
+                }
                 step.control.threads[position].push(frame);
                 return Ok(Some(step));
             }

@@ -83,6 +83,9 @@ impl Checker<'_> {
         if edge.to.index() >= self.procedure.nodes as usize {
             return reject(format!("an edge leads to {}, which does not exist", edge.to));
         }
+        if edge.silent && !matches!(edge.action, Action::Skip) {
+            return reject("a step that no statement makes does more than move control");
+        }
         match &edge.action {
             Action::Skip | Action::EndThread | Action::AtomicBegin | Action::AtomicEnd => Ok(()),
             Action::Assume(condition) | Action::Assert(condition) => self.expr(*condition, Position::Plain),

@@ -21,7 +21,12 @@ impl Graph {
     }
 
     pub fn edge(&mut self, from: Node, action: Action, to: Node, span: Span) {
-        self.edges.push(Edge { from, to, action, span, branch: None });
+        self.edges.push(Edge { from, to, action, span, branch: None, silent: false });
+    }
+
+    /// A step that no statement makes.
+    pub fn silent(&mut self, from: Node, to: Node, span: Span) {
+        self.edges.push(Edge { from, to, action: Action::Skip, span, branch: None, silent: true });
     }
 
     /// An edge from `at` to a new node, which becomes `at`.
@@ -34,7 +39,8 @@ impl Graph {
     /// The two sides of a condition.
     pub fn branch(&mut self, from: Node, holds: Expr, fails: Expr, to: [Node; 2], span: Span) {
         for (condition, to, branch) in [(holds, to[0], true), (fails, to[1], false)] {
-            self.edges.push(Edge { from, to, action: Action::Assume(condition), span, branch: Some(branch) });
+            let action = Action::Assume(condition);
+            self.edges.push(Edge { from, to, action, span, branch: Some(branch), silent: false });
         }
     }
 

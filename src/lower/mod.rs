@@ -3,7 +3,7 @@
 //! Statements get their program counters block by block from an explicit list of work, so that
 //! nesting costs no stack. What runs before `main` (global initialisers, Getafix's `init` and
 //! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only
-//! ([errata 36](crate::errata::item_36)).
+//! ([errata 36](crate::errata::item_36)). Its last edge calls `main`; no other edge of it leads to its exit.
 
 mod expression;
 mod graph;
@@ -14,7 +14,11 @@ use crate::model::{
 };
 use crate::resolve::{Names, Scope};
 use crate::source::Span;
-use crate::syntax::ast::{self, Ast, Dialect, ExprId, StmtId, StmtKind};
+use crate::syntax::ast::{self, Ast, Dialect, ExprId, Stmt, StmtId, StmtKind};
+
+/// The most copies of `main` that [`Replication::Exactly`] may ask for: each of them is an edge of the
+/// prologue and a thread in every state of the system.
+pub const MOST_COPIES: u32 = 1000;
 
 /// How many threads run `main`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +26,7 @@ pub enum Replication {
     /// The first thread only.
     #[default]
     None,
-    /// This many.
+    /// This many, and never more than [`MOST_COPIES`].
     Exactly(u32),
     /// As many as there may be.
     Unbounded,
@@ -68,6 +72,23 @@ pub fn lower(ast: &Ast, names: &Names, replication: Replication) -> Program {
 
 fn variable((name, span): &(String, Span)) -> Variable {
     Variable { name: name.clone(), span: *span }
+}
+
+/// Whether a statement makes no step.
+fn does_nothing(kind: &StmtKind) -> bool {
+    match kind {
+        StmtKind::Empty | StmtKind::Enforce(_) => true,
+        StmtKind::Decl(declared) => declared.iter().all(|variable| variable.value.is_none()),
+        _ => false,
+    }
+}
+
+/// Where a statement that does nothing stands: before `fi` or `od` there is only its label to point at.
+fn place_of(statement: &Stmt) -> Span {
+    match statement.labels.last() {
+        Some(label) if statement.span.start == statement.span.end => label.span,
+        _ => statement.span,
+    }
 }
 
 struct Lowering<'a> {
@@ -118,8 +139,9 @@ impl<'a> Lowering<'a> {
         labels: &mut Vec<(String, Node)>,
     ) -> Node {
         let fall_off = graph.node();
-        let first = self.place(&syntax.body, fall_off, graph);
-        graph.edge(Procedure::ENTRY, Action::Skip, first, Span::default());
+        // Only the last statement of the body leads to the end of it.
+        let first = self.place(&syntax.body, fall_off, false, graph);
+        graph.silent(Procedure::ENTRY, first, Span::default());
         let mut work: Vec<(&[StmtId], Node)> = vec![(&syntax.body, fall_off)];
         let mut jumps = Vec::new();
         while let Some((block, after)) = work.pop() {
@@ -134,13 +156,13 @@ impl<'a> Lowering<'a> {
                         for (position, (condition, block)) in arms.iter().enumerate() {
                             let span =
                                 if position == 0 { statement.span } else { self.ast.expr(*condition).span };
-                            let then = self.place(block, next, graph);
+                            let then = self.place(block, next, true, graph);
                             work.push((block, next));
                             let last = position + 1 == arms.len();
                             let other = match otherwise {
                                 Some(block) if last => {
                                     work.push((block, next));
-                                    self.place(block, next, graph)
+                                    self.place(block, next, true, graph)
                                 }
                                 None if last => next,
                                 _ => graph.node(),
@@ -151,12 +173,17 @@ impl<'a> Lowering<'a> {
                         }
                     }
                     StmtKind::While(condition, block) => {
-                        let inside = self.place(block, from, graph);
+                        let inside = self.place(block, from, true, graph);
                         work.push((block, from));
                         let (holds, fails) = self.both_ways(scope, *condition);
                         graph.branch(from, holds, fails, [inside, next], statement.span);
                     }
                     StmtKind::Goto(_) | StmtKind::StartThreadAt { .. } => jumps.push((id, from, next)),
+                    kind if does_nothing(kind) => {
+                        if from != next {
+                            graph.silent(from, next, place_of(statement));
+                        }
+                    }
                     _ => self.simple(scope, statement, from, next, graph),
                 }
             }
@@ -181,20 +208,23 @@ impl<'a> Lowering<'a> {
         fall_off
     }
 
-    /// Gives the statements of a block their program counters, and returns the first. Statements
-    /// that do nothing share the program counter of what follows them.
-    fn place(&mut self, block: &[StmtId], after: Node, graph: &mut Graph) -> Node {
+    /// Gives the statements of a block their program counters, and returns the first. `shared` tells
+    /// whether control may come to `after` on another way than through the end of the block.
+    ///
+    /// Statements that do nothing share the program counter of what follows them. One that has a label does
+    /// so only if control cannot come to what follows without passing the label; otherwise the label would
+    /// be reached whenever its follower is.
+    fn place(&mut self, block: &[StmtId], after: Node, mut shared: bool, graph: &mut Graph) -> Node {
         let mut next = after;
         for &id in block.iter().rev() {
-            let transparent = match &self.ast.stmt(id).kind {
-                StmtKind::Empty | StmtKind::Enforce(_) => true,
-                StmtKind::Decl(declared) => declared.iter().all(|d| d.value.is_none()),
-                _ => false,
-            };
-            if !transparent {
+            let Stmt { labels, kind, .. } = self.ast.stmt(id);
+            if !does_nothing(kind) || shared && !labels.is_empty() {
                 next = graph.node();
+                shared = false;
             }
             self.node_of[id.index()] = next;
+            // Jumps come to a label, and the end of a loop's body to its head.
+            shared |= !labels.is_empty() || matches!(kind, StmtKind::While(..));
         }
         next
     }
@@ -203,7 +233,6 @@ impl<'a> Lowering<'a> {
     fn simple(&mut self, scope: &Scope, statement: &ast::Stmt, from: Node, next: Node, graph: &mut Graph) {
         let span = statement.span;
         let action = match &statement.kind {
-            StmtKind::Empty | StmtKind::Enforce(_) => return,
             StmtKind::Decl(declared) => {
                 let initialised: Vec<_> = declared.iter().filter(|d| d.value.is_some()).collect();
                 let mut at = from;
@@ -274,7 +303,9 @@ impl<'a> Lowering<'a> {
             StmtKind::EndThread => Action::EndThread,
             StmtKind::AtomicBegin => Action::AtomicBegin,
             StmtKind::AtomicEnd => Action::AtomicEnd,
-            StmtKind::If { .. }
+            StmtKind::Empty
+            | StmtKind::Enforce(_)
+            | StmtKind::If { .. }
             | StmtKind::While(..)
             | StmtKind::Goto(_)
             | StmtKind::StartThreadAt { .. } => unreachable!("handled by `body`"),
@@ -319,8 +350,8 @@ impl<'a> Lowering<'a> {
             return None;
         }
         let mut graph = Graph::new();
-        let mut at = Procedure::ENTRY;
-        graph.step(&mut at, Action::AtomicBegin, Span::default());
+        let mut at = graph.node();
+        graph.silent(Procedure::ENTRY, at, Span::default());
         for &(global, value) in &names.initialisers {
             let target = Target { var: Var::Global(global), passive: false };
             let assign = Assign { pairs: vec![(target, self.expr(None, value))], constrain: Vec::new() };
@@ -350,8 +381,12 @@ impl<'a> Lowering<'a> {
             graph.step(&mut at, Action::Spawn(Box::new(call)), main_span);
         }
         if replication == Replication::Unbounded {
-            graph.edge(at, Action::Skip, head, Span::default());
-            graph.edge(head, Action::Skip, at, Span::default());
+            graph.silent(at, head, Span::default());
+            graph.silent(head, at, Span::default());
+            // The call has a node to itself.
+            let ready = graph.node();
+            graph.silent(at, ready, Span::default());
+            at = ready;
         }
         Some(self.start_procedure(graph, at, main_index, main, main_span))
     }
@@ -364,11 +399,9 @@ impl<'a> Lowering<'a> {
         main: ProcId,
         span: Span,
     ) -> Procedure {
-        let ready = graph.node();
-        graph.edge(at, Action::AtomicEnd, ready, Span::default());
         let call = self.arbitrary_call(main_index);
         debug_assert_eq!(call.callee, main);
-        graph.edge(ready, Action::Call(Box::new(call)), Procedure::EXIT, span);
+        graph.edge(at, Action::Call(Box::new(call)), Procedure::EXIT, span);
         let (nodes, edges, first_edge) = graph.finish(&mut []);
         Procedure {
             name: crate::model::PROLOGUE.to_owned(),

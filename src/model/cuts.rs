@@ -105,6 +105,7 @@ mod tests {
                     action: Action::Skip,
                     span: Span::default(),
                     branch: None,
+                    silent: false,
                 })
                 .collect(),
         }

@@ -7,13 +7,24 @@
 //! Semantics, in one place (the decisions are those of [`crate::errata`]):
 //! - Globals and locals start arbitrary. Every choice is fresh each time it is evaluated ([errata 1](crate::errata::item_1)).
 //! - `Assert(e)` fails if some choice makes `e` false, and passes with `e` assumed ([errata 4](crate::errata::item_4)).
+//! - A label is reached when control stands at its node ([errata 34](crate::errata::item_34)). An empty statement with a
+//!   label has a node of its own wherever the place behind it can be reached without passing the label; a silent edge
+//!   ([`Edge::silent`]) leads on. A label before `while` is at the head of the loop, where control comes
+//!   before every evaluation of the condition.
 //! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at entry and
-//!   after every step and every return into it, for the thread that makes the step ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)).
+//!   after every statement and every return into it, for the thread that makes the step
+//!   ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)). A silent edge is no statement, so `enforce`
+//!   is not demanded after it.
 //! - A call enters the callee with fresh locals; reaching its exit node and handing the
 //!   return slots to the caller is a step of its own.
 //! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global
 //!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
 //!   releases the system ([errata 19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
+//! - All threads are alike ([errata 35](crate::errata::item_35)). The prologue (what Cusp adds before `main`) is one
+//!   indivisible step ([errata 36](crate::errata::item_36)): while the first thread is in it, no other thread moves. Its
+//!   last edge, [`Program::leaves_prologue`], enters `main` and gives up the frame of the prologue, so that `main` is a
+//!   thread's start procedure like any other, and releases the system: then every thread may be the first to move, even
+//!   while the Getafix global holds.
 
 pub mod calls;
 pub mod control;
@@ -147,6 +158,9 @@ pub struct Edge {
     pub span: Span,
     /// For the two sides of an `if` or `while`: whether its condition holds on this one.
     pub branch: Option<bool>,
+    /// No statement makes this step, which only moves control: from the entry to the first statement, or
+    /// on from the node of a label.
+    pub silent: bool,
 }
 
 /// A procedure.
@@ -246,7 +260,14 @@ impl Program {
     /// Whether a procedure is the one that Cusp put before `main`; it runs once.
     #[must_use]
     pub fn is_prologue(&self, procedure: ProcId) -> bool {
-        self.procedure(procedure).span == Span::default()
+        procedure == self.start && self.procedure(procedure).name == PROLOGUE
+    }
+
+    /// Whether an edge of a procedure is the last one of the prologue, the call of `main`. In a program with
+    /// threads the frame of `main` takes the place of the prologue's frame.
+    #[must_use]
+    pub fn leaves_prologue(&self, procedure: ProcId, edge: &Edge) -> bool {
+        edge.to == Procedure::EXIT && self.is_prologue(procedure)
     }
 
     /// The name of a variable of a procedure.

@@ -256,7 +256,7 @@ mod tests {
         let edges: Vec<Edge> = steps
             .map(|(i, (action, branch))| {
                 let to = if i == last { Procedure::EXIT } else { node(i + 1) };
-                Edge { from: node(i), to, action, span: Span::default(), branch }
+                Edge { from: node(i), to, action, span: Span::default(), branch, silent: false }
             })
             .collect();
         let nodes = edges.len() as u32 + 1;

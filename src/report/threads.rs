@@ -49,6 +49,21 @@ pub fn thread(system: &System, id: u32) -> Option<&Thread> {
     system.threads.iter().find(|thread| thread.id == id)
 }
 
+/// A frame of a thread after a step, if it is there before and after it.
+#[must_use]
+pub fn same_frame<'a>(old: &Thread, new: Option<&'a Thread>, level: usize) -> Option<&'a Frame> {
+    let frame = new?.frames.get(level)?;
+    (frame.procedure == old.frames.get(level)?.procedure).then_some(frame)
+}
+
+/// The frame that a step opened: above the others, or `main` in the place of the prologue.
+#[must_use]
+pub fn entered_frame<'a>(old: &Thread, new: Option<&'a Thread>) -> Option<&'a Frame> {
+    let frames = &new?.frames;
+    let is_new = frames.len() > old.frames.len() || frames[0].procedure != old.frames[0].procedure;
+    frames.last().filter(|_| is_new)
+}
+
 /// Who was born and who died in a step.
 pub struct Changes<'a> {
     /// New threads.
@@ -90,7 +105,7 @@ impl Walk<'_> {
         let (described, plain) = match step.action {
             Move::Edge(edge) => {
                 self.writer.globals(frame.procedure, globals[0], globals[1], &mut values);
-                if let Some(same) = new.and_then(|new| new.frames.get(old.frames.len() - 1)) {
+                if let Some(same) = same_frame(old, new, old.frames.len() - 1) {
                     self.writer.locals(frame.procedure, &frame.locals, &same.locals, &mut values);
                     self.writer.returned(frame.procedure, edge, &same.locals, &mut values);
                 }
@@ -126,7 +141,7 @@ impl Walk<'_> {
         let mut described = describe(self.subject.source, program, frame.procedure, procedure.edge(edge));
         let mut notes = thread_notes(changes);
         match &procedure.edge(edge).action {
-            Action::Call(_) => {
+            Action::Call(_) if !program.leaves_prologue(frame.procedure, procedure.edge(edge)) => {
                 let at = place(self.subject.source, procedure.edge(edge).span);
                 self.calls_of(id).push(at.filter(|_| !is_added(procedure)));
             }
@@ -160,8 +175,7 @@ impl Walk<'_> {
 
     /// A frame that the step opened.
     fn entered(&mut self, old: &Thread, new: Option<&Thread>) {
-        let Some(new) = new.filter(|new| new.frames.len() > old.frames.len()) else { return };
-        let frame = new.frames.last().expect("a thread has a frame");
+        let (Some(new), Some(frame)) = (new, entered_frame(old, new)) else { return };
         let values = self.writer.initial(frame.procedure, None, &frame.locals);
         let depth = self.depth(&new.frames);
         self.lines.push(enter_line(self.subject, frame.procedure, Some(new.id), depth, values));

@@ -38,7 +38,12 @@ impl<'a> Violated<'a> {
     #[must_use]
     pub fn text(&self, source: &Source) -> String {
         let statement = one_line(source.slice(self.span));
-        self.label.map_or_else(|| statement.clone(), |label| format!("{label}: {statement}"))
+        match self.label {
+            None => statement,
+            // Nothing but the label stands there.
+            Some(label) if label == statement => format!("{label}:"),
+            Some(label) => format!("{label}: {statement}"),
+        }
     }
 
     /// What is wrong, in two or three words.

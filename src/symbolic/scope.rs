@@ -312,6 +312,7 @@ fn add_edges(procedure: &mut Procedure, new: Vec<(Node, Node, Action)>) {
         action,
         span,
         branch: None,
+        silent: false,
     }));
     procedure.sort_edges();
 }

@@ -127,7 +127,7 @@ impl<'a> Threads<'a> {
         let frames = &mut after.threads[at].frames;
         let top = frames.last_mut().expect("a frame");
         top.node = edge.to;
-        if !self.enforced(&after.globals, frames.last().expect("a frame")) {
+        if !edge.silent && !self.enforced(&after.globals, frames.last().expect("a frame")) {
             return None;
         }
         let ends = frames.len() == 1 && edge.to == Procedure::EXIT;
@@ -151,7 +151,13 @@ impl<'a> Threads<'a> {
         let held = before.holder == Some(id);
         let begins = matches!(action, Action::AtomicBegin);
         let releases = matches!(action, Action::AtomicEnd);
-        let holds = !ends && (begins || flag(&after) || held && !flag(before) && !releases);
+        // The procedure at the bottom of the thread's stack.
+        let in_prologue = |state: &System| {
+            let thread = state.threads.iter().find(|thread| thread.id == id);
+            thread.is_some_and(|thread| self.program().is_prologue(thread.frames[0].procedure))
+        };
+        let by_step = begins || flag(&after) || held && !flag(before) && !releases;
+        let holds = !ends && if in_prologue(before) { in_prologue(&after) } else { by_step };
         after.holder = holds.then_some(id);
         after
     }
@@ -179,6 +185,9 @@ impl<'a> Threads<'a> {
             Action::Call(call) => {
                 let entered = self.entries(call, &state.globals, &top.locals).into_iter().map(|frame| {
                     let mut after = state.clone();
+                    if self.program().leaves_prologue(top.procedure, edge) {
+                        after.threads[at].frames.clear();
+                    }
                     after.threads[at].frames.push(frame);
                     self.with_holder(state, after, id, &edge.action, false)
                 });

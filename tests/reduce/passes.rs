@@ -349,7 +349,7 @@ end
         None,
     );
     insta::assert_snapshot!(show(&task, Keep::States), @r"
-    procedures 2 -> 2, nodes 12 -> 6, edges 11 -> 5, variables 2 -> 2
+    procedures 2 -> 2, nodes 11 -> 6, edges 10 -> 5, variables 2 -> 2
     decl g, unused;
     start <start>
 

@@ -19,6 +19,7 @@
 //! begins with the command that repeats it.
 //!
 //! - [`random_programs`]: the generator; [`program`]: the trees it grows; [`shrink`]: the shrinker.
+//! - [`odd_labels`]: labels where lowerings go wrong; [`tree`]: an interpreter over the syntax tree.
 //! - [`features`]: what a random program contains; [`mutate`]: programs that differ a little.
 //! - [`corpus`]: real programs with their verdicts; [`engines`]: all engines, as a user runs them.
 //! - [`models`]: control-flow graphs without source text; [`paths`]: a search over their paths.
@@ -36,6 +37,7 @@ pub mod models;
 pub mod mutate;
 pub mod naive;
 pub mod nets;
+pub mod odd_labels;
 pub mod paths;
 pub mod portfolio;
 pub mod program;
@@ -43,6 +45,7 @@ pub mod random_programs;
 pub mod rng;
 pub mod shared_corpus;
 pub mod shrink;
+pub mod tree;
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -109,6 +109,7 @@ impl Draft {
                 action,
                 span: Span::default(),
                 branch: None,
+                silent: false,
             })
             .collect();
         edges.sort_by_key(|edge| edge.from);

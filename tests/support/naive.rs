@@ -219,6 +219,10 @@ impl Explorer<'_> {
             Action::Call(call) => {
                 for frame in self.entry_frames(state, thread, call) {
                     let mut after = state.clone();
+                    let caller = after.threads[thread][top].procedure;
+                    if self.task.program.leaves_prologue(ProcId::from_index(caller), edge) {
+                        after.threads[thread].pop();
+                    }
                     after.threads[thread].push(frame);
                     results.push(after);
                 }
@@ -241,7 +245,7 @@ impl Explorer<'_> {
             }
         }
         for after in results {
-            self.finish(state, after, thread, Some(&edge.action), out);
+            self.finish(state, after, thread, Some(edge), out);
         }
     }
 
@@ -251,10 +255,12 @@ impl Explorer<'_> {
         before: &State,
         mut after: State,
         thread: usize,
-        action: Option<&Action>,
+        edge: Option<&Edge>,
         out: &mut Vec<State>,
     ) {
-        if !self.is_enforced(&after, thread) {
+        let action = edge.map(|edge| &edge.action);
+        let silent = edge.is_some_and(|edge| edge.silent);
+        if !silent && !self.is_enforced(&after, thread) {
             return;
         }
         if after.threads[thread].len() == 1 && after.threads[thread][0].node == 1 {
@@ -270,7 +276,14 @@ impl Explorer<'_> {
             Some(Action::AtomicEnd) => false,
             _ => before.holder == Some(thread) && !flag(before),
         };
-        after.holder = (in_section || flag(&after)).then_some(thread);
+        let in_prologue = |state: &State| {
+            let bottom = state.threads[thread].first().expect("a living thread");
+            self.task.program.is_prologue(ProcId::from_index(bottom.procedure))
+        };
+        after.holder = match (in_prologue(before), in_prologue(&after)) {
+            (true, stays) => stays.then_some(thread),
+            _ => (in_section || flag(&after)).then_some(thread),
+        };
         out.push(after);
     }
 

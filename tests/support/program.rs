@@ -40,7 +40,7 @@ pub struct Stmt {
 /// What a statement does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `skip`, `end_thread`
+    /// `skip`, `end_thread`, or nothing: a place for labels
     Word(&'static str),
     /// `x, y := e, f constrain c`
     Assign {
@@ -111,9 +111,58 @@ pub struct Proc {
     pub body: Vec<Stmt>,
 }
 
+/// How a program is run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// As Cusp does if nothing else is said.
+    #[default]
+    Plain,
+    /// `--threads N`: so many threads may live at once.
+    Threads(u32),
+    /// `--replicate --threads N`: so many threads run `main`.
+    Copies(u32),
+    /// `--replicate`: any number of threads run `main`.
+    AnyCopies,
+    /// `--dialect getafix`: `init` first, then one thread for `main` and for each `thread*`.
+    Getafix,
+}
+
+impl Mode {
+    fn options(self) -> Option<String> {
+        match self {
+            Self::Plain => None,
+            Self::Threads(n) => Some(format!("--threads {n}")),
+            Self::Copies(n) => Some(format!("--replicate --threads {n}")),
+            Self::AnyCopies => Some("--replicate".to_owned()),
+            Self::Getafix => Some("--dialect getafix".to_owned()),
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Getafix | Self::AnyCopies => 1,
+            Self::Threads(n) => n as usize,
+            Self::Copies(n) => 1 + n as usize,
+        }
+    }
+
+    /// A simpler way to run a program.
+    pub fn simpler(self) -> Option<Self> {
+        match self {
+            Self::Plain => None,
+            Self::Threads(n) if n > 1 => Some(Self::Threads(n - 1)),
+            Self::Copies(n) if n > 2 => Some(Self::Copies(n - 1)),
+            Self::Threads(_) | Self::Copies(_) | Self::AnyCopies | Self::Getafix => Some(Self::Plain),
+        }
+    }
+}
+
 /// A program that the generator made or the shrinker left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RandomProgram {
+    /// How it is run.
+    pub mode: Mode,
     /// The label that must not be reached; the assertions must not fail if there is none.
     pub label: Option<String>,
     /// Globals.
@@ -209,7 +258,7 @@ impl Stmt {
 
     fn size(&self) -> usize {
         let names = match &self.kind {
-            Kind::Word("skip") => 0,
+            Kind::Word("skip" | "") => 0,
             Kind::Assign { targets, .. } => 1 + targets.len(),
             Kind::Call { targets, start_thread, .. } => {
                 1 + targets.iter().map(|t| 1 + usize::from(t != "_")).sum::<usize>()
@@ -263,7 +312,7 @@ impl RandomProgram {
             3 + p.params.len() + p.returns + declared(&p.locals) + enforce + size_of_block(&p.body)
         };
         let label = usize::from(self.label.is_some());
-        label + declared(&self.globals) + self.procs.iter().map(proc).sum::<usize>()
+        label + self.mode.size() + declared(&self.globals) + self.procs.iter().map(proc).sum::<usize>()
     }
 
     /// The procedures that a call of one may lead to, through one call or more.
@@ -283,23 +332,34 @@ impl RandomProgram {
         reached
     }
 
-    /// Whether some procedure that can run has a label.
-    fn has_label(&self, label: &str) -> bool {
-        let reached = self.calls_from("main");
-        self.procs.iter().filter(|proc| proc.name == "main" || reached.contains(&proc.name)).any(|proc| {
-            statements(&proc.body).into_iter().any(|stmt| stmt.labels.iter().any(|other| other == label))
-        })
+    /// The names of the procedures that Cusp runs without a call.
+    fn first_procedures(&self) -> impl Iterator<Item = &str> {
+        let is_getafix = self.mode == Mode::Getafix;
+        let runs_first =
+            move |name: &str| name == "main" || is_getafix && (name == "init" || name.starts_with("thread"));
+        self.procs.iter().map(|proc| proc.name.as_str()).filter(move |name| runs_first(name))
+    }
+
+    /// The labels of all procedures that can run, once for every place.
+    pub fn labels(&self) -> Vec<&str> {
+        let mut reached: BTreeSet<String> =
+            self.first_procedures().flat_map(|name| self.calls_from(name)).collect();
+        reached.extend(self.first_procedures().map(str::to_owned));
+        let running = self.procs.iter().filter(|proc| reached.contains(&proc.name));
+        let labels = running.flat_map(|proc| statements(&proc.body)).flat_map(|stmt| &stmt.labels);
+        labels.map(String::as_str).collect()
     }
 
     /// Whether names, labels and arities are right, so that the text is a program.
     pub fn is_well_formed(&self) -> bool {
         let procs: BTreeSet<&str> = self.procs.iter().map(|p| p.name.as_str()).collect();
-        let is_main = |p: &Proc| p.name == "main" && p.params.is_empty() && p.returns == 0;
+        let is_getafix = self.mode == Mode::Getafix;
+        let is_main = |p: &Proc| p.name == "main" && (is_getafix || p.params.is_empty() && p.returns == 0);
         let globals = self.globals.iter().map(|g| g.name.as_str());
         procs.len() == self.procs.len()
             && self.procs.iter().any(is_main)
             && all_different(globals.clone())
-            && self.label.iter().all(|label| self.has_label(label))
+            && self.label.iter().all(|label| self.labels().contains(&label.as_str()))
             && self.globals.iter().filter_map(|g| g.value.as_ref()).all(|e| {
                 e.leaves()
                     .into_iter()
@@ -438,8 +498,10 @@ impl Display for Declared {
 
 impl Display for RandomProgram {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        if let Some(label) = &self.label {
-            writeln!(f, "// options: --label {label}")?;
+        let label = self.label.iter().map(|label| format!("--label {label}"));
+        let options: Vec<String> = self.mode.options().into_iter().chain(label).collect();
+        if !options.is_empty() {
+            writeln!(f, "// options: {}", options.join(" "))?;
         }
         for global in &self.globals {
             writeln!(f, "{global}")?;
@@ -465,7 +527,15 @@ impl Display for RandomProgram {
 }
 
 fn write_block(f: &mut Formatter<'_>, block: &[Stmt], depth: usize) -> fmt::Result {
-    block.iter().try_for_each(|stmt| write_statement(f, stmt, depth))
+    for (position, stmt) in block.iter().enumerate() {
+        // Labels may stand before what closes a block, without a statement.
+        if position + 1 == block.len() && stmt.kind == Kind::Word("") && !stmt.labels.is_empty() {
+            writeln!(f, "{}{}:", "  ".repeat(depth), stmt.labels.join(": "))?;
+        } else {
+            write_statement(f, stmt, depth)?;
+        }
+    }
+    Ok(())
 }
 
 fn write_statement(f: &mut Formatter<'_>, stmt: &Stmt, depth: usize) -> fmt::Result {

@@ -6,7 +6,7 @@
 //! what happens in between. Random loops and random recursion mostly end at once, so some of them count.
 
 use super::program::{
-    Declared, Expr, Kind, Operator, Proc, RandomProgram, Stmt, for_each_statement, statements,
+    Declared, Expr, Kind, Mode, Operator, Proc, RandomProgram, Stmt, for_each_statement, statements,
 };
 use super::rng::Rng;
 
@@ -32,7 +32,7 @@ pub fn sequential(seed: u64) -> RandomProgram {
 
 /// A sequential program of a given size.
 pub fn sequential_within(seed: u64, limits: Limits) -> RandomProgram {
-    Generator { rng: Rng::new(seed), limits, threads: false, program: empty() }.program()
+    Generator { rng: Rng::new(seed), limits, threads: false, program: empty(Mode::Plain) }.program()
 }
 
 /// A program with threads, passive variables and atomic sections; calls do not recurse.
@@ -42,11 +42,17 @@ pub fn concurrent(seed: u64) -> RandomProgram {
 
 /// A program with threads of a given size.
 pub fn concurrent_within(seed: u64, limits: Limits) -> RandomProgram {
-    Generator { rng: Rng::new(seed), limits, threads: true, program: empty() }.program()
+    Generator { rng: Rng::new(seed), limits, threads: true, program: empty(Mode::Plain) }.program()
 }
 
-fn empty() -> RandomProgram {
-    RandomProgram { label: None, globals: Vec::new(), procs: Vec::new() }
+/// A program with threads that is run in another way than by its own `start_thread` alone.
+pub fn concurrent_in(mode: Mode, seed: u64) -> RandomProgram {
+    let limits = Limits { globals: 2, locals: 2, returns: 1, procs: 3, statements: 4 };
+    Generator { rng: Rng::new(seed), limits, threads: true, program: empty(mode) }.program()
+}
+
+fn empty(mode: Mode) -> RandomProgram {
+    RandomProgram { mode, label: None, globals: Vec::new(), procs: Vec::new() }
 }
 
 struct Generator {
@@ -73,6 +79,9 @@ impl Generator {
             let value = self.rng.chance(25).then(|| self.constant());
             self.program.globals.push(Declared { name: format!("g{i}"), value });
         }
+        if self.is_getafix() && self.rng.chance(60) {
+            self.program.globals.push(Declared { name: "atomic".to_owned(), value: None });
+        }
         let procs = self.rng.between(if self.threads { 2 } else { 1 }, self.limits.procs);
         for i in 0..procs {
             let head = self.head(i);
@@ -81,7 +90,7 @@ impl Generator {
         for i in 0..procs {
             let statements = self.rng.between(2, self.limits.statements);
             let mut body = self.block(i, statements, 0);
-            if i == 0 && self.threads {
+            if i == 0 && self.starts_threads() {
                 self.start_something(&mut body);
             }
             // The others fall off the end and return anything.
@@ -91,17 +100,53 @@ impl Generator {
             self.program.procs[i].body = body;
         }
         self.call_everything();
+        if self.is_getafix() {
+            self.add_init();
+        }
         self.add_missing_assertion();
         if !self.threads && self.rng.chance(15) {
             self.ask_for_a_label();
         }
-        for i in 0..procs {
+        for i in 0..self.program.procs.len() {
             let mut body = std::mem::take(&mut self.program.procs[i].body);
             self.label(&mut body);
             self.program.procs[i].body = body;
         }
         debug_assert!(self.program.is_well_formed(), "{}", self.program.text());
         self.program
+    }
+
+    fn is_getafix(&self) -> bool {
+        self.program.mode == Mode::Getafix
+    }
+
+    /// Whether threads are started by statements. Copies of `main` seldom do so.
+    fn starts_threads(&self) -> bool {
+        self.threads && matches!(self.program.mode, Mode::Plain | Mode::Threads(_))
+    }
+
+    /// Getafix's procedure that runs before all threads; the flag `atomic` is mostly off after it.
+    fn add_init(&mut self) {
+        if self.rng.chance(30) {
+            return;
+        }
+        let mut targets: Vec<String> =
+            self.program.globals.iter().map(|global| global.name.clone()).collect();
+        targets.retain(|_| self.rng.chance(80));
+        if targets.is_empty() {
+            return;
+        }
+        let value = |name: &String| match (name.as_str(), self.rng.below(10)) {
+            ("atomic", 0..6) | (_, 0..4) => Expr::leaf("F"),
+            (_, 4..8) => Expr::leaf("T"),
+            _ => Expr::leaf("*"),
+        };
+        let values = targets.iter().map(value).collect();
+        let assign = Kind::Assign { targets, values, constrain: None };
+        let body = vec![Stmt::new(assign)];
+        let (params, locals) = (Vec::new(), Vec::new());
+        let name = "init".to_owned();
+        self.program.procs.push(Proc { name, returns: 0, params, locals, enforce: None, body });
     }
 
     fn constant(&mut self) -> Expr {
@@ -122,9 +167,16 @@ impl Generator {
             let value = self.rng.chance(20).then(|| self.constant());
             locals.push(Declared { name, value });
         }
-        let name = if is_main { "main".to_owned() } else { format!("f{index}") };
+        let is_thread = self.is_getafix() && (index == 1 || self.rng.chance(40));
+        let name = match index {
+            0 => "main".to_owned(),
+            index if is_thread => format!("thread{}", index - 1),
+            index => format!("f{index}"),
+        };
         let mut proc = Proc { name, returns, params, locals, enforce: None, body: Vec::new() };
-        if self.rng.chance(20) {
+        // Where threads are alike, an `enforce` tells them apart first.
+        let is_plain = self.program.mode == Mode::Plain;
+        if self.rng.chance(if is_plain { 20 } else { 45 }) {
             let names = self.names_in(&proc);
             let [left, right] = [0, 1].map(|_| Expr::leaf(self.rng.pick(&names).clone()));
             let sign = *self.rng.pick(&["|", "!=", "=>"]);
@@ -214,7 +266,10 @@ impl Generator {
         let branch = usize::from(depth > 0);
         let sequential =
             [34, 14, 12 * inner, 6 * inner, 6, 7 - 2 * threads, 2 - threads, 6, 5 * branch, 4, 2];
-        let concurrent = [8, 5, 3 * branch, 7 * inner].map(|weight| weight * threads);
+        let starts = usize::from(self.starts_threads());
+        // Getafix has a flag for atomic sections.
+        let sections = usize::from(!self.is_getafix());
+        let concurrent = [8 * starts, 5, 3 * branch, 7 * inner * sections].map(|weight| weight * threads);
         let counting = [3 * inner, 4 * inner].map(|weight| weight * (1 - threads));
         let weights = [&sequential[..], &concurrent, &counting].concat();
         let small = self.rng.between(1, 2);
@@ -250,7 +305,11 @@ impl Generator {
             12 => return self.passive_assign(proc),
             13 => Kind::Word("end_thread"),
             14 => {
-                let inside = (0..small).map(|_| Stmt::new(self.assign(proc))).collect();
+                let mut inside: Vec<Stmt> = (0..small).map(|_| Stmt::new(self.assign(proc))).collect();
+                // A thread that cannot move at once.
+                if self.starts_threads() && self.program.mode != Mode::Plain && self.rng.chance(40) {
+                    inside.insert(0, Stmt::new(self.start_thread()));
+                }
                 Kind::Atomic(inside)
             }
             15 => return self.counting_loop(proc, depth),
@@ -457,13 +516,16 @@ impl Generator {
     fn call_everything(&mut self) {
         for index in 1..self.program.procs.len() {
             let name = self.program.procs[index].name.clone();
+            if self.is_getafix() && name.starts_with("thread") {
+                continue;
+            }
             let calls = |stmt: &&Stmt| matches!(&stmt.kind, Kind::Call { callee, .. } if *callee == name);
             if self.program.procs[..index].iter().any(|p| statements(&p.body).iter().any(calls)) {
                 continue;
             }
             let proc = self.rng.below(index);
             let (callee, args) = self.callee(index, Some(proc));
-            let start_thread = self.threads && self.rng.chance(50);
+            let start_thread = self.starts_threads() && self.rng.chance(50);
             let call = Kind::Call { start_thread, targets: Vec::new(), callee, args };
             let body = &mut self.program.procs[proc].body;
             let at = self.rng.below(body.len() + 1);

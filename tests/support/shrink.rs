@@ -126,7 +126,8 @@ fn cut_block(block: &mut Vec<Stmt>, left: &mut usize) -> bool {
         }
         *left -= unwrapped;
         if *left == 0 {
-            block[i].kind = Kind::Word("skip");
+            let empty = block[i].kind == Kind::Word("");
+            block[i].kind = Kind::Word(if empty { "" } else { "skip" });
             block[i].labels.retain(|label| !label.starts_with("ASYNC_"));
             return true;
         }
@@ -210,6 +211,12 @@ fn declarations(program: &RandomProgram, n: usize) -> Option<RandomProgram> {
         };
         if is_turn(usize::from(copy.label.is_some())).is_some() {
             copy.label = None;
+            return true;
+        }
+        if let Some(simpler) = copy.mode.simpler()
+            && is_turn(1).is_some()
+        {
+            copy.mode = simpler;
             return true;
         }
         if let Some(i) = is_turn(copy.globals.len()) {

@@ -10,8 +10,8 @@
 //! Evidence: [`Certificate::SystemStates`], or an interleaving.
 //!
 //! Deviation: values are chosen lazily, as in [`super::path_edges`]. Without a bound on the
-//! number of threads, rounds n = 1, 2, ... explore the runs with at most n threads at once; a
-//! round that never wants more proves the program safe for any number.
+//! number of threads, or with a very large one, rounds n = 1, 2, ... explore the runs with at most n
+//! threads at once; a round that never wants more proves the program safe for any number.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -28,9 +28,12 @@ use crate::progress::Progress;
 /// decision procedure, and others do not come near it.
 const MAX_STACK: usize = 64;
 
-/// Threads that rounds without a bound look at, over all states and rounds, before they give up:
-/// they should end without a time limit too.
-const MAX_WORK_UNBOUNDED: usize = 2_000_000;
+/// A larger bound on the number of threads is come to in rounds, as if there were none.
+const LARGE_BOUND: u32 = 1000;
+
+/// Threads that rounds look at, over all states and rounds, before they give up: they should end
+/// without a time limit too.
+const MAX_WORK_IN_ROUNDS: usize = 2_000_000;
 
 /// How a state was first reached.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +58,8 @@ pub(super) struct Exploration<'a> {
     pub system: System<'a>,
     pub states: IndexSet<SystemState, FxBuildHasher>,
     pub parents: Vec<Option<Parent>>,
+    /// Other rounds with more threads may follow.
+    in_rounds: bool,
     /// Some run was not followed because it wanted more threads.
     threads_cut: bool,
     /// Some run was not followed because its stack grew too deep.
@@ -69,19 +74,26 @@ pub(super) fn run(
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Verdict {
-    let rounds = task.threads.map_or(1..=u32::MAX, |bound| bound..=bound);
+    let rounds = match task.threads {
+        None => 1..=u32::MAX,
+        Some(bound) if bound > LARGE_BOUND => 1..=bound,
+        Some(bound) => bound..=bound,
+    };
     let mut work = 0;
-    for bound in rounds {
-        let at_bound = if task.threads.is_some() { AtBound::Skip } else { AtBound::Cut };
+    for bound in rounds.clone() {
+        let at_bound = if task.threads == Some(bound) { AtBound::Skip } else { AtBound::Cut };
         let mut exploration = Exploration {
             system: System { task, scopes, symmetry, bound, at_bound },
             states: IndexSet::default(),
             parents: Vec::new(),
+            in_rounds: *rounds.start() < *rounds.end(),
             threads_cut: false,
             stack_cut: None,
         };
         match exploration.explore(&mut work, budget, progress) {
-            Err(reason) => return Verdict::Unknown(Unknown { reason, seen: seen_before(task, bound) }),
+            Err(reason) => {
+                return Verdict::Unknown(Unknown { reason, seen: seen_before(*rounds.start(), bound) });
+            }
             Ok(Some(found)) => {
                 let interleaving = super::schedule::build(&exploration, &found);
                 return Verdict::Unsafe(Trace::Interleaved(interleaving));
@@ -97,15 +109,25 @@ pub(super) fn run(
             }
         }
     }
-    Reason::UnboundedThreads.into()
+    too_many_threads(task).into()
 }
 
-/// What the rounds before this one have seen.
-fn seen_before(task: &Task, bound: u32) -> Option<String> {
-    match (task.threads, bound - 1) {
-        (Some(_), _) | (_, 0) => None,
-        (None, 1) => Some("no violation in any run with one thread at a time".to_owned()),
-        (None, n) => Some(format!("no violation in any run with at most {n} threads at once")),
+/// What the rounds before this one have seen, from the first round on.
+fn seen_before(first: u32, bound: u32) -> Option<String> {
+    match bound - 1 {
+        n if n < first => None,
+        1 => Some("no violation in any run with one thread at a time".to_owned()),
+        n => Some(format!("no violation in any run with at most {n} threads at once")),
+    }
+}
+
+/// Why rounds gave up.
+fn too_many_threads(task: &Task) -> Reason {
+    match task.threads {
+        None => Reason::UnboundedThreads,
+        Some(bound) => Reason::GaveUp(format!(
+            "the explicit engine gave up before it had seen all runs with up to {bound} threads at once"
+        )),
     }
 }
 
@@ -125,8 +147,8 @@ impl Exploration<'_> {
                 return Err(reason);
             }
             *work += self.states[next].threads.len();
-            if self.system.at_bound == AtBound::Cut && *work > MAX_WORK_UNBOUNDED {
-                return Err(Reason::UnboundedThreads);
+            if self.in_rounds && *work > MAX_WORK_IN_ROUNDS {
+                return Err(too_many_threads(self.system.task));
             }
             progress.say(&|| {
                 let (seen, bound) = (self.states.len(), self.system.bound);

@@ -169,9 +169,11 @@ fn demand_before(system: &System<'_>, link: &Link, after: &SystemState) -> Syste
     for (thread, stack) in link.step.before.threads.iter().enumerate() {
         let Some(position) = position_after(link, thread) else { continue };
         for (i, frame) in after.threads[position].iter().enumerate().take(stack.len()) {
-            let kept = kept(&written, link, stack, thread, i);
-            let locals = &mut before.threads[thread][i].locals;
-            *locals = locals.or(frame.locals.keep(kept));
+            if frame.procedure == stack[i].procedure {
+                let kept = kept(&written, link, stack, thread, i);
+                let locals = &mut before.threads[thread][i].locals;
+                *locals = locals.or(frame.locals.keep(kept));
+            }
         }
     }
     if let Move::Return = link.parent.action {
@@ -212,8 +214,11 @@ fn state_after(system: &System<'_>, link: &Link, before: &SystemState, demand: &
         for i in 0..after.threads[position].len() {
             let new = demand.threads[position][i].locals;
             let (old, kept) = match stack.get(i) {
-                Some(_) => (before.threads[thread][i].locals, kept(&written, link, stack, thread, i)),
-                None => (Cube::ANY, 0),
+                Some(frame) if frame.procedure == after.threads[position][i].procedure => {
+                    (before.threads[thread][i].locals, kept(&written, link, stack, thread, i))
+                }
+                // Above the old frames, or `main` in the place of the prologue.
+                _ => (Cube::ANY, 0),
             };
             after.threads[position][i].locals = mix(old, new, kept);
         }

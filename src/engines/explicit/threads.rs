@@ -216,12 +216,14 @@ impl System<'_> {
     ) -> Result<(), Open> {
         let mut ended = false;
         let mut created = false;
+        let mut silent = false;
         let after = match action {
             Move::Return => vec![self.return_to_caller(before, thread)],
             Move::Edge(id) => {
                 let top = before.threads[thread].len() - 1;
                 let procedure = before.threads[thread][top].procedure;
                 let edge = self.task.program.procedure(procedure).edge(id);
+                silent = edge.silent;
                 let mut after = SystemState::clone(before);
                 after.threads[thread][top].node = edge.to;
                 match &edge.action {
@@ -240,6 +242,9 @@ impl System<'_> {
                     Action::Call(call) => {
                         after.threads[thread][top].node = edge.from;
                         let locals = self.arguments(before, thread, call)?;
+                        if self.task.program.leaves_prologue(procedure, edge) {
+                            after.threads[thread].clear();
+                        }
                         after.threads[thread].push(entry_frame(call.callee, locals));
                         vec![after]
                     }
@@ -267,8 +272,10 @@ impl System<'_> {
             }
         };
         for state in after {
-            // A thread that ends by `end_thread` leaves no state of its procedure behind.
-            let parts = if ended { vec![state] } else { settle(state, |s| self.is_enforced(s, thread)) };
+            // A thread that ends by `end_thread` leaves no state of its procedure behind, and a silent
+            // step is no statement.
+            let parts =
+                if ended || silent { vec![state] } else { settle(state, |s| self.is_enforced(s, thread)) };
             let parts = parts.into_iter().flat_map(|part| settle(part, |s| self.flag_is_known(s)));
             for mut after in parts {
                 let stack = &after.threads[thread];
@@ -283,8 +290,9 @@ impl System<'_> {
         Ok(())
     }
 
-    /// Who alone may run after a step. With an atomic flag, a thread holds the system if the flag
-    /// is set, or if it held it while the flag was not set: then a section is the reason.
+    /// Who alone may run after a step. The prologue holds the system until it enters `main`. With an
+    /// atomic flag, a thread holds the system if the flag is set, or if it held it while the flag was not
+    /// set: then a section is the reason.
     fn holder_after(
         &self,
         before: &SystemState,
@@ -295,6 +303,13 @@ impl System<'_> {
     ) -> Option<usize> {
         if ended {
             return None;
+        }
+        let in_prologue = |state: &SystemState| {
+            let bottom = state.threads[thread].first();
+            bottom.is_some_and(|frame| self.task.program.is_prologue(frame.procedure))
+        };
+        if in_prologue(before) {
+            return in_prologue(after).then_some(thread);
         }
         let flag = |state: &SystemState| {
             self.task.program.atomic_flag.and_then(|flag| state.globals.get(flag)).unwrap_or(false)

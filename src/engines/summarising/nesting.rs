@@ -546,7 +546,14 @@ fn procedure(
     steps: Vec<(Node, Node, Action)>,
 ) -> Procedure {
     let span = Span::default();
-    let edges = steps.into_iter().map(|(from, to, action)| Step { from, to, action, span, branch: None });
+    let edges = steps.into_iter().map(|(from, to, action)| Step {
+        from,
+        to,
+        action,
+        span,
+        branch: None,
+        silent: false,
+    });
     let mut procedure = Procedure {
         name: name.to_owned(),
         span,

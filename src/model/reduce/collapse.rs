@@ -198,7 +198,14 @@ impl<'a> Graph<'a> {
                 let edge = &mut procedure.edges[i];
                 let action = std::mem::replace(&mut edge.action, Action::Skip);
                 let (from, to) = (number[node.index()], number[edge.to.index()]);
-                edges.push(Edge { from, to, action, span: edge.span, branch: edge.branch });
+                edges.push(Edge {
+                    from,
+                    to,
+                    action,
+                    span: edge.span,
+                    branch: edge.branch,
+                    silent: edge.silent,
+                });
                 origins.push(std::mem::take(&mut map.edges[i]));
             }
         }

@@ -108,6 +108,7 @@ impl Pruning<'_> {
                     // Never gone to: the assertion does not pass, or the call does not return.
                     to: number[edge.to.index()].unwrap_or(Procedure::EXIT),
                     branch: edge.branch.filter(|_| !matches!(action, Action::Skip)),
+                    silent: edge.silent && matches!(action, Action::Skip),
                     action,
                     span: edge.span,
                 });

@@ -7,7 +7,7 @@ use crate::evidence::trace::{self, CallTree, Interleaving, Move, System, ThreadS
 use crate::model::{Action, EdgeId, ProcId, Procedure, Program, Var};
 use crate::report::Subject;
 use crate::report::calls::steps_of_runs;
-use crate::report::threads::{Changes, thread};
+use crate::report::threads::{Changes, entered_frame, same_frame, thread};
 use crate::report::values::changes;
 use crate::report::words::statement_at;
 
@@ -220,8 +220,7 @@ impl<'a> Writer<'a> {
         described.globals = self.changed_globals(&before.globals, &step.after.globals);
         // A call leaves the caller's frame where it is; a return uncovers it.
         let level = old.frames.len() - 1 - usize::from(step.action == Move::Return && old.frames.len() > 1);
-        let same = new.and_then(|new| new.frames.get(level));
-        if let Some(same) = same {
+        if let Some(same) = same_frame(old, new, level) {
             let old_locals = &old.frames[level].locals;
             described.locals = self.changed_locals(same.procedure, old_locals, &same.locals);
             if let Move::Edge(edge) = step.action {
@@ -229,13 +228,12 @@ impl<'a> Writer<'a> {
             }
         }
         let Changes { started, ended } = Changes::between(before, &step.after);
-        let entered = new.filter(|new| new.frames.len() > old.frames.len()).and_then(|new| new.frames.last());
         ThreadMove {
             thread: step.thread,
             procedure: procedure_name(self.program, frame.procedure),
             is_return: step.action == Move::Return,
             step: described,
-            enters: entered.map(|frame| Entered {
+            enters: entered_frame(old, new).map(|frame| Entered {
                 procedure: procedure_name(self.program, frame.procedure),
                 locals: self.all_locals(frame.procedure, &frame.locals),
             }),
