@@ -175,7 +175,7 @@ fn what_is_no_program_does_not_start() {
             panic!("{} answers", path.display());
         };
         assert!(matches!(error, ProcessError::Start { .. }), "{error}");
-        let answer = ask(&mut Race::new(ExternalQbf::new(Program::new(path))), false);
+        let answer = ask(&mut Race::between(Embedded::new(), ExternalQbf::new(Program::new(path))), false);
         assert_eq!(answer, counterexample(), "{}", path.display());
     }
     let missing = ExternalQbf::detect("/nowhere/depqbf", &Interrupt::new());
@@ -338,7 +338,7 @@ fn a_race_is_right_and_certified_whatever_the_program_does() {
     let liars = ["qbf-true", "qbf-false", "qbf-opposite", "qbf-opposite-values", "qbf-half-values"];
     let others = ["qbf-honest", "qbf-other-instance", "qbf-wrong-exit-code", "qbf-words", "hang", "flood"];
     for mode in caught().iter().map(|(mode, _)| *mode).chain(liars).chain(others) {
-        let mut race = Race::new(ExternalQbf::new(fake(mode)).with_output_limit(1 << 20));
+        let mut race = Race::between(Embedded::new(), ExternalQbf::new(fake(mode)).with_output_limit(1 << 20));
         for _ in 0..3 {
             assert_eq!(ask(&mut race, false), counterexample(), "{mode}");
             assert!(matches!(ask(&mut race, true), QbfAnswer::True(Some(_))), "{mode}");
@@ -366,25 +366,19 @@ fn the_witness_of_the_second_solver_comes_back_in_the_arena_of_the_caller() {
 }
 
 #[test]
-fn a_claim_ends_a_race_only_if_it_is_accepted() {
+fn a_claim_ends_no_race_and_is_its_answer_only_if_there_is_no_other() {
     let claim = || prompt(QbfAnswer::True(None));
-    assert_eq!(ask(&mut Race::between(stubborn(), claim()).accepting_claims(), false), QbfAnswer::True(None));
     assert_eq!(ask(&mut Race::between(Embedded::new(), claim()), false), counterexample());
-    // Who gives up first does not matter; a claim is still no answer.
+    assert_eq!(ask(&mut Race::between(claim(), Embedded::new()), false), counterexample());
     let gave_up = QbfAnswer::Unknown(UnknownReason::GaveUp);
     for race in [
         Race::between(prompt(gave_up.clone()), claim()),
         Race::between(claim(), prompt(gave_up.clone())),
         Race::between(claim(), claim()),
     ] {
-        assert_eq!(ask(&mut { race }, true), gave_up);
+        assert_eq!(ask(&mut { race }, true), QbfAnswer::True(None));
     }
-    // A certificate beats a claim, also if the claim is accepted and came first.
-    let slow = Scripted::new(|interrupt: &Interrupt, _: &mut TermArena, _: &Question| {
-        wait_until(|| interrupt.is_requested());
-        counterexample()
-    });
-    assert_eq!(ask(&mut Race::between(slow, claim()).accepting_claims(), false), counterexample());
+    assert_eq!(ask(&mut Race::between(prompt(gave_up.clone()), prompt(gave_up.clone())), true), gave_up);
 }
 
 #[test]
@@ -470,7 +464,7 @@ fn depqbf_agrees_with_the_embedded_solver_and_the_truth_table_on_random_question
     let Some(mut external) = depqbf() else { return };
     let first = number_from_environment("CUSP_SEED", 0);
     let count = number_from_environment("CUSP_COUNT", 2000);
-    let mut race = Race::new(external.clone());
+    let mut race = Race::between(Embedded::new(), external.clone());
     for seed in first..first + count {
         let mut arena = TermArena::new();
         let question = random_question(&mut Rng(seed), &mut arena);

@@ -24,6 +24,7 @@ use crate::sat::Limits;
 pub struct Embedded {
     interrupt: Interrupt,
     statistics: QbfStatistics,
+    most_conflicts: Option<u64>,
 }
 
 impl Embedded {
@@ -31,6 +32,13 @@ impl Embedded {
     #[must_use]
     pub fn new() -> Embedded {
         Embedded::default()
+    }
+
+    /// The same solver, which gives up on a question after so many conflicts.
+    #[must_use]
+    pub fn giving_up_after(mut self, conflicts: u64) -> Embedded {
+        self.most_conflicts = Some(conflicts);
+        self
     }
 
     /// Like `solve`, but with vectors of terms over the universal variables that may be witnesses in many
@@ -46,6 +54,8 @@ impl Embedded {
         limits: &Limits,
     ) -> QbfAnswer {
         self.statistics.solves += 1;
+        let conflicts = limits.conflicts.into_iter().chain(self.most_conflicts).min();
+        let limits = &Limits { conflicts, ..limits.clone() };
         let mut search = Search::new(arena, question, limits, &self.interrupt);
         for hint in hints {
             search.start_with(arena, question, hint);

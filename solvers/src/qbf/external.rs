@@ -25,11 +25,12 @@ mod known;
 mod output;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
-pub use self::known::{KNOWN_SOLVERS, KnownSolver, Version, VersionProbe};
+pub use self::known::{KNOWN_SOLVERS, KnownSolver};
 use self::output::{Claim, read_claim};
 use super::{Counterexample, Embedded, QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
 use crate::cadical::CadicalSolver;
@@ -37,6 +38,8 @@ use crate::external_sat::ExternalFailure;
 use crate::interrupt::Interrupt;
 use crate::process::{ProcessError, ProcessLimits, Program, run};
 use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
+use crate::tally::Tally;
+use crate::version::Version;
 
 /// What the search for a counterexample that the program did not give may cost.
 const SEARCH: Limits = Limits { conflicts: Some(10_000), decisions: Some(1_000_000), deadline: None };
@@ -55,6 +58,7 @@ pub struct ExternalQbf {
     output: usize,
     interrupt: Interrupt,
     statistics: QbfStatistics,
+    tally: Arc<Tally>,
 }
 
 impl ExternalQbf {
@@ -70,6 +74,7 @@ impl ExternalQbf {
             output: ProcessLimits::default().output,
             interrupt: Interrupt::new(),
             statistics: QbfStatistics::default(),
+            tally: Arc::default(),
         }
     }
 
@@ -109,6 +114,13 @@ impl ExternalQbf {
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: u64) -> ExternalQbf {
         self.memory = Some(bytes);
+        self
+    }
+
+    /// Counts answers and failures there.
+    #[must_use]
+    pub fn counting_in(mut self, tally: &Arc<Tally>) -> ExternalQbf {
+        self.tally = Arc::clone(tally);
         self
     }
 
@@ -165,6 +177,11 @@ impl QbfSolver for ExternalQbf {
         match &answer {
             QbfAnswer::True(_) => self.statistics.trues += 1,
             QbfAnswer::False(_) => self.statistics.falses += 1,
+            QbfAnswer::Unknown(_) => {}
+        }
+        match &answer {
+            QbfAnswer::True(_) | QbfAnswer::False(_) => self.tally.count_answer(),
+            QbfAnswer::Unknown(UnknownReason::External(failure)) => self.tally.count_failure(failure),
             QbfAnswer::Unknown(_) => {}
         }
         answer

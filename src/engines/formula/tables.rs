@@ -133,8 +133,6 @@ impl<'a> Tables<'a> {
         let width = procedures.map(|id| blocks.scopes.scope(id).width()).max().unwrap_or(0);
         let mut arena = TermArena::new();
         let names = Names::new(&mut arena, width);
-        let mut inclusion = Inclusion::new().limit_embedded(CONFLICTS);
-        inclusion.share_interrupt(budget.solvers());
         Self {
             blocks,
             arena,
@@ -142,7 +140,7 @@ impl<'a> Tables<'a> {
             budget,
             diagrams: Diagrams::new(width),
             projects,
-            inclusion,
+            inclusion: budget.inclusion(CONFLICTS),
             places: FxHashMap::default(),
             empty: Table::default(),
             clock: 0,
@@ -264,7 +262,7 @@ impl<'a> Tables<'a> {
         }
         let smaller = state_of(edge);
         match self.inclusion.check(&mut self.arena, &smaller, &larger, &[], &Limits::NONE) {
-            InclusionAnswer::Included(..) => Ok(Some(true)),
+            InclusionAnswer::Included(..) | InclusionAnswer::Claimed(_) => Ok(Some(true)),
             InclusionAnswer::NotIncluded(..) => Ok(Some(false)),
             InclusionAnswer::Unknown(_) => match self.budget.exhausted() {
                 Some(reason) => Err(reason),
