@@ -5,7 +5,7 @@ use crate::certify::{self, Certified, Rejection};
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::engines::formula::shorten::{Shortened, shorten};
 use crate::engines::{self, Engine, EngineName};
-use crate::evidence::{Trace, Verdict};
+use crate::evidence::{Reason, Trace, Unknown, Verdict};
 use crate::model::lower::{Replication, lower};
 use crate::model::reduce::{Keep, Reduced, reduce};
 use crate::model::{Action, Procedure, Program, Property, Task};
@@ -148,7 +148,35 @@ pub fn answer(task: &Task, options: &Options, budget: &Budget, progress: &dyn Pr
         let result = certify::certify(task, verdict, budget);
         Answer { result, engine: engine.name(), rejected: Vec::new() }
     };
+    let answer = blaming_claims(answer, budget);
     with_short_trace(task, answer, budget, progress)
+}
+
+/// The same answer, but evidence that was rejected is no bug in Cusp if it rests on what an external solver said and
+/// nobody could check: then the answer is unknown, and names the program.
+fn blaming_claims(mut answer: Answer, budget: &Budget) -> Answer {
+    let doubts = budget.solvers().doubts();
+    let claims = doubts.iter().filter(|doubt| doubt.claims > 0);
+    let claims: Vec<String> =
+        claims.map(|doubt| format!("{} answers of `{}`", doubt.claims, doubt.program)).collect();
+    if claims.is_empty() {
+        return answer;
+    }
+    answer.rejected.clear();
+    let why = match &answer.result {
+        Err(rejection) => format!("the evidence of the {} engine was rejected ({rejection})", answer.engine),
+        Ok(certified) => match certified.verdict() {
+            Verdict::Unknown(Unknown { reason: Reason::GaveUp(why), .. }) => why.clone(),
+            _ => return answer,
+        },
+    };
+    let claims = claims.join(" and ");
+    let reason = Reason::GaveUp(format!(
+        "{why}; the engine relied on {claims} that nobody could check, and `--sat cadical --qbf embedded` \
+         does without them"
+    ));
+    answer.result = Ok(Certified::unknown(Unknown { reason, seen: None }));
+    answer
 }
 
 /// The same answer with a shorter trace, if one is found. It is replayed like the one before it, which stays if

@@ -10,6 +10,8 @@ mod fmt;
 mod interrupt;
 mod options;
 mod replay;
+mod solver_args;
+mod solvers;
 mod tally;
 
 use std::ffi::OsString;
@@ -130,6 +132,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, leave_at_once: fn()) -> Sta
         options::Command::Cover(args) => cover::run(&args, &mut output, leave_at_once),
         options::Command::Cutoff(args) => cutoff::run(&args, &mut output, leave_at_once),
         options::Command::Fmt(args) => fmt::run(&args, &mut output),
+        options::Command::Solvers(args) => solvers::run(&args, &mut output),
     };
     match output.failure() {
         Some(error) => {

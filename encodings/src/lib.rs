@@ -4,21 +4,20 @@
 //! module:
 //!
 //! ```text
-//! statements -> [state] guards and values -> [term] one shared graph
-//!            -> [cnf]   clauses, incrementally, into any sink
-//!            -> [qbf]   prefix + circuit or clauses, QCIR and QDIMACS text
+//! guards and values [state] -> [term] one shared graph
+//!                           -> [cnf]  clauses, incrementally, into any sink
+//!                           -> [qbf]  forall-exists formulas in clauses, as QDIMACS text
 //! ```
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | [`term`] | [`TermArena`]: nodes in pages, hash-consing behind one door, rewrite rules, connectives |
 //! | `cone` | [`TermArena::cone`], [`TermArena::support`]: what a term depends on |
-//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 ways), [`Simulator`] for growing arenas |
-//! | `substitute` | [`Substitution`], [`TermArena::rename_fresh`] |
-//! | `print` | [`TermArena::show`]: the stable text form, for people and snapshots |
+//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 ways), [`random_word`] |
+//! | `substitute` | [`Substitution`] |
 //! | [`cnf`] | [`CnfEncoder`]: Tseitin and Plaisted-Greenbaum with upgradeable polarity; [`ClauseSink`] |
-//! | [`mod@qbf`] | [`Qcir`] and [`Qcnf`], their texts both ways, and the way from one to the other |
-//! | [`mod@state`] | [`SymbolicState`], [`PathEdge`]: strongest postconditions, merge, summaries, simple paths, inclusion |
+//! | [`mod@qbf`] | [`Qcnf`]: forall-exists formulas in clauses, printed as QDIMACS |
+//! | [`mod@state`] | [`SymbolicState`]: sets in parametric form, and their union |
 //!
 //! Literals, variables and clauses are rustsat's, re-exported here.
 //!
@@ -32,7 +31,7 @@
 //! let (x, y) = (arena.fresh(), arena.fresh());
 //! let differ = arena.xor(x, y);
 //! let goal = arena.and(differ, !y);
-//! assert_eq!(arena.show(&[goal]).to_string(), "x0 & !x1");
+//! assert_eq!(goal, arena.and(x, !y));
 //!
 //! let (mut encoder, mut clauses) = (CnfEncoder::new(CnfStyle::PlaistedGreenbaum), ClauseList::new());
 //! let lit = encoder.encode(&arena, goal, Polarity::Positive, &mut clauses);
@@ -45,7 +44,6 @@ mod cone;
 mod evaluate;
 mod gate;
 mod id;
-mod print;
 pub mod qbf;
 pub mod state;
 mod substitute;
@@ -54,10 +52,9 @@ pub mod term;
 mod testing;
 
 pub use cnf::{ClauseList, ClauseSink, CnfEncoder, CnfStyle, Polarity};
-pub use evaluate::Simulator;
-pub use print::Show;
-pub use qbf::{Qcir, Qcnf, Quantifier};
+pub use evaluate::random_word;
+pub use qbf::Qcnf;
 pub use rustsat::types::{Clause, Lit, Var};
-pub use state::{PathEdge, Slot, SymbolicState};
-pub use substitute::{Renaming, Substitution};
+pub use state::SymbolicState;
+pub use substitute::Substitution;
 pub use term::{Node, Term, TermArena, VarId};

@@ -1,4 +1,4 @@
-//! Simultaneous substitution and renaming with fresh variables.
+//! Simultaneous substitution.
 //!
 //! Invariant (memo): once the image of a node is known it is never computed again, by whichever root it is
 //! reached; so the cost is proportional to the cones of all roots together. Images may be larger than any
@@ -92,30 +92,6 @@ impl Substitution {
     }
 }
 
-/// Terms over fresh variables, and where these came from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renaming {
-    /// The renamed terms, in the order they were given.
-    pub terms: Vec<Term>,
-    /// Old and new variable, in the order of the old ones.
-    pub renamed: Vec<(VarId, VarId)>,
-}
-
-impl TermArena {
-    /// Replaces every variable of the support that `is_renamed` selects by a fresh one, the same in all
-    /// terms.
-    pub fn rename_fresh(&mut self, terms: &[Term], is_renamed: impl Fn(VarId) -> bool) -> Renaming {
-        let renamed: Vec<(VarId, VarId)> = self
-            .support(terms)
-            .into_iter()
-            .filter(|&var| is_renamed(var))
-            .map(|var| (var, self.fresh_var()))
-            .collect();
-        let mut substitution = Substitution::new(renamed.iter().map(|&(old, new)| (old, self.var(new))));
-        Renaming { terms: substitution.apply_all(self, terms), renamed }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -153,19 +129,6 @@ mod tests {
         let image =
             Substitution::new([(VarId::new(0), vars[1]), (VarId::new(1), !vars[2])]).apply(&mut arena, both);
         assert_eq!(image, arena.and(vars[1], !vars[2]));
-    }
-
-    #[test]
-    fn renaming_keeps_what_is_not_selected() {
-        let mut arena = TermArena::new();
-        let vars = testing::vars(&mut arena, 3);
-        let left = arena.and(vars[0], vars[2]);
-        let right = arena.xor(vars[0], vars[1]);
-        let renaming = arena.rename_fresh(&[left, !right], |var| var != VarId::new(1));
-        let [x3, x4] = [3, 4].map(VarId::new);
-        assert_eq!(renaming.renamed, [(VarId::new(0), x3), (VarId::new(2), x4)]);
-        let [t3, t4] = [x3, x4].map(|var| arena.var(var));
-        assert_eq!(renaming.terms, [arena.and(t3, t4), !arena.xor(t3, vars[1])]);
     }
 
     #[test]

@@ -235,9 +235,8 @@ impl ExternalSat {
             self.tally.count_claim();
             // Whether assumptions are needed at all decides when bounded engines are done. Which of them are
             // needed would take many more runs.
-            self.is_contradictory = self.is_contradictory
-                || assumptions.is_empty()
-                || matches!(self.run(&[], limits), Ok(None));
+            self.is_contradictory =
+                self.is_contradictory || assumptions.is_empty() || matches!(self.run(&[], limits), Ok(None));
             if !self.is_contradictory {
                 self.core.extend_from_slice(assumptions);
             }

@@ -326,7 +326,8 @@ impl Inclusion {
             }
             // Limits of the run; or the embedded solver has given up in a race, and need not be asked again.
             QbfAnswer::Unknown(
-                reason @ (UnknownReason::Interrupted | UnknownReason::Deadline | UnknownReason::ConflictLimit),
+                reason
+                @ (UnknownReason::Interrupted | UnknownReason::Deadline | UnknownReason::ConflictLimit),
             ) => return Err(reason.clone()),
             QbfAnswer::Unknown(_) => return Ok(None),
             QbfAnswer::True(Some(_)) | QbfAnswer::False(_) => {}

@@ -11,7 +11,6 @@
 //! interrupt    stopping a solver from another thread
 //! cadical      CaDiCaL in process, the solver of every engine
 //! proof        a small checker for its proofs, for `--check-proofs`
-//! reference    a truth table, the oracle of the tests
 //! external_sat any program that reads DIMACS
 //! qbf          forall-exists questions: the trait, certificates, the embedded solver
 //! inclusion    is every state of one parametric set one of another's? In layers, cheapest first
@@ -55,7 +54,6 @@ pub mod interrupt;
 pub mod process;
 pub mod proof;
 pub mod qbf;
-pub mod reference;
 pub mod sat;
 pub mod solvers;
 pub mod tally;
@@ -67,7 +65,6 @@ pub use crate::inclusion::{Inclusion, InclusionAnswer};
 pub use crate::interrupt::Interrupt;
 pub use crate::process::Program;
 pub use crate::qbf::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, Question, Race};
-pub use crate::reference::Reference;
+pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};
 pub use crate::solvers::{Choice, QbfChoice, SatChoice, Solvers};
 pub use crate::tally::Tally;
-pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};

@@ -140,6 +140,9 @@ pub struct Choice {
     pub sat: SatChoice,
     /// Questions with two quantifiers.
     pub qbf: QbfChoice,
+    /// Whether engines keep sets in parametric form instead of projecting them. Inclusion of parametric sets is a
+    /// question with two quantifiers; that of projected sets mostly is none.
+    pub parametric: bool,
 }
 
 /// Makes the solvers of one run, and counts what they do. Copies count together.
@@ -175,6 +178,12 @@ impl Solvers {
     #[must_use]
     pub fn new(choice: Choice) -> Solvers {
         Solvers { choice, tallies: Arc::default() }
+    }
+
+    /// Whether engines keep sets in parametric form instead of projecting them.
+    #[must_use]
+    pub fn is_parametric(&self) -> bool {
+        self.choice.parametric
     }
 
     /// A solver without clauses, for an engine. The interrupt stops it, and a child process gets so many bytes

@@ -8,11 +8,13 @@ mod questions;
 #[path = "common/random.rs"]
 #[allow(dead_code, reason = "shared with the tests of SAT solvers")]
 mod random;
+#[path = "common/sets.rs"]
+#[allow(dead_code, reason = "shared with the bench")]
+mod sets;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use cusp_encodings::state::Guards;
 use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
 use cusp_solvers::inclusion::{Inclusion, InclusionAnswer, Layer, verify};
 use cusp_solvers::qbf::{
@@ -22,6 +24,7 @@ use cusp_solvers::{Interrupt, Limits, Tally, UnknownReason};
 
 use crate::questions::{COLUMNS, number_from_environment, random_terms};
 use crate::random::Rng;
+use crate::sets::{arbitrary, renamed};
 
 /// All states of a set over at most eight choices.
 fn states(arena: &TermArena, set: &SymbolicState) -> BTreeSet<u64> {
@@ -67,7 +70,7 @@ fn random_pair(rng: &mut Rng, arena: &mut TermArena) -> (SymbolicState, Symbolic
         // A branch and the merge it went into.
         1 => {
             let smaller = random_set(rng, arena, &mine, values);
-            let merge = larger.merge(arena, &smaller, Guards::MayOverlap);
+            let merge = larger.merge(arena, &smaller);
             (smaller, merge, Vec::new())
         }
         // An instance of the larger set, sometimes with the way back.
@@ -82,18 +85,14 @@ fn random_pair(rng: &mut Rng, arena: &mut TermArena) -> (SymbolicState, Symbolic
             (smaller, larger, map)
         }
         // The same set under other names.
-        3 => {
-            let renaming = arena.rename_fresh(&larger.terms(), |_| true);
-            let terms = renaming.terms;
-            (SymbolicState { guard: terms[0], values: terms[1..].to_vec() }, larger, Vec::new())
-        }
+        3 => (renamed(arena, &larger), larger, Vec::new()),
         // Everything, or everything under a condition.
         _ => {
             let smaller = random_set(rng, arena, &mine, values);
-            let mut everything = SymbolicState::arbitrary(arena, values as usize);
+            let mut everything = arbitrary(arena, values as usize);
             if rng.below(2) == 0 {
                 let condition = random_terms(rng, arena, &arena.support(&everything.values), 4);
-                everything = everything.assume(arena, condition[condition.len() - 1]);
+                everything.guard = condition[condition.len() - 1];
             }
             (smaller, everything, Vec::new())
         }

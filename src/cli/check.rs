@@ -5,6 +5,9 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
+use cusp_solvers::Solvers;
+use cusp_solvers::solvers::Doubt;
+
 use crate::budget::Budget;
 use crate::certify::{Certified, Rejection};
 use crate::check::{self, Outcome, Prepared, ThreadLimit};
@@ -79,12 +82,16 @@ impl Session<'_> {
             return self.each_assertion(&source, output);
         }
         let progress = self.progress(&source);
-        match self.budgeted(|budget| check::check(&source, &self.options, budget, &progress)) {
+        let (outcome, solvers) =
+            self.budgeted(|budget| check::check(&source, &self.options, budget, &progress));
+        self.complain(&solvers, output);
+        match outcome {
             Outcome::Checked { prepared, certified, engine, rejected } => {
                 for (engine, rejection) in rejected {
                     output.message(&bug_report(engine, source.name(), &rejection));
                 }
-                let found = Found { certified: &certified, engine, counts: progress.counts() };
+                let counts = [progress.counts(), solvers.figures()].concat();
+                let found = Found { certified: &certified, engine, counts };
                 drop(progress);
                 let status = self.answer(&source, &prepared, &prepared.task, None, &found, output);
                 status.or_worse(self.write_evidence(&prepared, &certified, output))
@@ -142,8 +149,10 @@ impl Session<'_> {
             }
             let task = prepared.task.only_assertion(procedure, edge);
             let progress = self.progress(source);
-            let answer = self.budgeted(|budget| check::answer(&task, &self.options, budget, &progress));
-            let counts = progress.counts();
+            let (answer, solvers) =
+                self.budgeted(|budget| check::answer(&task, &self.options, budget, &progress));
+            self.complain(&solvers, output);
+            let counts = [progress.counts(), solvers.figures()].concat();
             drop(progress);
             let span = task.program.procedure(procedure).edge(edge).span;
             tally.add(match answer.result {
@@ -164,11 +173,28 @@ impl Session<'_> {
         Counting::new(progress::for_terminal(self.args.quiet, source.name()))
     }
 
-    /// Something with limits, and an eye on Ctrl-C.
-    fn budgeted<T>(&self, work: impl FnOnce(&Budget) -> T) -> T {
+    /// Something with limits, and an eye on Ctrl-C; and who answered its questions.
+    fn budgeted<T>(&self, work: impl FnOnce(&Budget) -> T) -> (T, Solvers) {
         let (budget, _watch) = Budget::start(self.args.limits());
+        let budget = budget.asking(Solvers::new(self.args.solvers.choice()));
         let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
-        work(&budget)
+        (work(&budget), budget.solvers().clone())
+    }
+
+    /// Says which external programs failed, since the user has chosen them.
+    fn complain(&self, solvers: &Solvers, output: &mut Output) {
+        if self.args.quiet || self.args.json {
+            return;
+        }
+        for Doubt { program, failures, last_failure, .. } in solvers.doubts() {
+            if failures > 0 {
+                let why = last_failure.unwrap_or_default();
+                output.message(&format!(
+                    "note: `{program}` failed to answer (times: {failures}), and a built-in solver answered \
+                     instead; the last time: {why}\n"
+                ));
+            }
+        }
     }
 
     /// Writes an answer, about one assertion if that was asked for.

@@ -35,7 +35,9 @@ pub(super) fn read_answer(
             ["SAT"] if is_file && line == 1 => statuses.push(("SATISFIABLE".to_owned(), line)),
             ["UNSAT"] if is_file && line == 1 => statuses.push(("UNSATISFIABLE".to_owned(), line)),
             ["INDET"] if is_file && line == 1 => statuses.push(("UNKNOWN".to_owned(), line)),
-            lits if is_file && line == 2 && lits.last() == Some(&"0") => values.read(lits).ok_or(malformed)?,
+            lits if is_file && line == 2 && lits.last() == Some(&"0") => {
+                values.read(lits).ok_or(malformed)?
+            }
             _ => {}
         }
     }
@@ -113,7 +115,10 @@ mod tests {
         assert_eq!(read(0, "", Some("INDET\n")), Err(ExternalFailure::AnswersUnknown));
         assert_eq!(read(10, "", Some("SAT\n1 -2\n")), Err(ExternalFailure::Truncated));
         assert_eq!(read(10, "", Some("SAT\n1 x 0\n")), Err(ExternalFailure::Malformed { line: 2 }));
-        assert!(matches!(read(10, "s SATISFIABLE\nv 1 -2 0\n", Some("")), Err(ExternalFailure::NoStatus { .. })));
+        assert!(matches!(
+            read(10, "s SATISFIABLE\nv 1 -2 0\n", Some("")),
+            Err(ExternalFailure::NoStatus { .. })
+        ));
     }
 
     #[test]

@@ -27,7 +27,7 @@ mod output;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Term, TermArena, VarId};
+use cusp_encodings::{CnfEncoder, CnfStyle, Qcnf, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
 pub use self::known::{KNOWN_SOLVERS, KnownSolver};
@@ -144,7 +144,8 @@ impl ExternalQbf {
             return Err(UnknownReason::LimitUnsupported { solver: self.name.clone() });
         }
         let numbers = numbers(arena, question);
-        let formula = question.to_qcir().to_qcnf(arena, self.style);
+        let Question { universal, existential, matrix } = question;
+        let formula = Qcnf::encode(arena, universal, existential, *matrix, self.style);
         let process_limits =
             ProcessLimits { deadline: limits.deadline, memory: self.memory, output: self.output };
         let text = formula.to_string();
