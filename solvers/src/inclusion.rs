@@ -162,7 +162,6 @@ pub struct Inclusion {
     external: Option<Box<dyn QbfSolver>>,
     interrupt: Interrupt,
     statistics: InclusionStatistics,
-    embedded_tally: Arc<Tally>,
     external_tally: Arc<Tally>,
 }
 
@@ -187,7 +186,6 @@ impl Default for Inclusion {
             external: None,
             interrupt,
             statistics: InclusionStatistics::default(),
-            embedded_tally: Arc::default(),
             external_tally: Arc::default(),
         }
     }
@@ -220,7 +218,8 @@ impl Inclusion {
     /// Counts the answers of the embedded solver, and the claims of the external one that are used.
     #[must_use]
     pub fn counting_in(mut self, embedded: &Arc<Tally>, external: &Arc<Tally>) -> Inclusion {
-        (self.embedded_tally, self.external_tally) = (Arc::clone(embedded), Arc::clone(external));
+        self.embedded = self.embedded.counting_in(embedded);
+        self.external_tally = Arc::clone(external);
         self
     }
 
@@ -304,9 +303,7 @@ impl Inclusion {
         }
         let answer = self.embedded.solve_with_hints(&mut posed.arena, &question, &hints, limits);
         self.statistics.embedded = self.embedded.statistics();
-        let verdict = verdict(answer, &reduced)?;
-        self.embedded_tally.count_answer();
-        Ok((Layer::Embedded, verdict))
+        Ok((Layer::Embedded, verdict(answer, &reduced)?))
     }
 
     /// What the external solver says, if there is one and its answer counts.

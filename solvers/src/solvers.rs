@@ -88,9 +88,9 @@ pub enum QbfChoice {
     #[default]
     Embedded,
     /// An external program.
-    Program(ExternalQbf),
+    Program(Box<ExternalQbf>),
     /// The embedded solver and an external program side by side.
-    Race(ExternalQbf),
+    Race(Box<ExternalQbf>),
 }
 
 impl QbfChoice {
@@ -106,7 +106,7 @@ impl QbfChoice {
                 let is_installed = |name: &&str| Program::new(*name).find().is_some();
                 let first = KNOWN_SOLVERS.iter().map(|known| known.name).find(is_installed);
                 let first = first.ok_or(ChoiceError::NobodyToRaceWith)?;
-                Ok(QbfChoice::Race(ExternalQbf::detect(first, &Interrupt::new())?))
+                Ok(QbfChoice::Race(Box::new(ExternalQbf::detect(first, &Interrupt::new())?)))
             }
             text => match text.strip_prefix("race:") {
                 Some(program) => Ok(QbfChoice::Race(qbf_program(program)?)),
@@ -116,16 +116,16 @@ impl QbfChoice {
     }
 }
 
-fn qbf_program(text: &str) -> Result<ExternalQbf, ChoiceError> {
+fn qbf_program(text: &str) -> Result<Box<ExternalQbf>, ChoiceError> {
     let program = Program::parse(text)?;
     installed(&program)?;
     if program.mentions(Program::OUTPUT) {
         return Err(ChoiceError::OutputFile);
     }
     if program.arguments.is_empty() {
-        return Ok(ExternalQbf::detect(program.path, &Interrupt::new())?);
+        return Ok(Box::new(ExternalQbf::detect(program.path, &Interrupt::new())?));
     }
-    Ok(ExternalQbf::new(program))
+    Ok(Box::new(ExternalQbf::new(program)))
 }
 
 fn installed(program: &Program) -> Result<(), ChoiceError> {
@@ -148,7 +148,7 @@ pub struct Choice {
 /// Makes the solvers of one run, and counts what they do. Copies count together.
 #[derive(Clone, Debug, Default)]
 pub struct Solvers {
-    choice: Choice,
+    choice: Arc<Choice>,
     tallies: Arc<Tallies>,
 }
 
@@ -177,7 +177,7 @@ impl Solvers {
     /// The solvers of a run, which has asked nothing yet.
     #[must_use]
     pub fn new(choice: Choice) -> Solvers {
-        Solvers { choice, tallies: Arc::default() }
+        Solvers { choice: Arc::new(choice), tallies: Arc::default() }
     }
 
     /// Whether engines keep sets in parametric form instead of projecting them.
@@ -223,7 +223,7 @@ impl Solvers {
             QbfChoice::Embedded => Inclusion::new(),
             QbfChoice::Program(program) => Inclusion::with_external(Box::new(external(program))),
             QbfChoice::Race(program) => {
-                let embedded = Embedded::new().giving_up_after(conflicts);
+                let embedded = Embedded::new().giving_up_after(conflicts).counting_in(&self.tallies.embedded);
                 Inclusion::with_external(Box::new(Race::between(embedded, external(program))))
             }
         };

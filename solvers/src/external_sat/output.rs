@@ -1,7 +1,7 @@
 //! Reading what SAT programs print.
 //!
 //! Two styles are understood, on standard output or in the output file: that of the SAT competitions, with lines
-//! that begin with `s` and `v`, and that of MiniSat's output file, with `SAT` or `UNSAT` on the first line and
+//! that begin with `s` and `v`, and that of the output file of `minisat`, with `SAT` or `UNSAT` on the first line and
 //! the values on the second.
 //!
 //! A program that ends with code 0 may say anything in words: programs that start others, such as `mpirun`, do
@@ -36,7 +36,7 @@ pub(super) fn read_answer(
             ["UNSAT"] if is_file && line == 1 => statuses.push(("UNSATISFIABLE".to_owned(), line)),
             ["INDET"] if is_file && line == 1 => statuses.push(("UNKNOWN".to_owned(), line)),
             lits if is_file && line == 2 && lits.last() == Some(&"0") => {
-                values.read(lits).ok_or(malformed)?
+                values.read(lits).ok_or(malformed)?;
             }
             _ => {}
         }

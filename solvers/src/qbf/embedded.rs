@@ -12,12 +12,15 @@
 //! repaired (`search`), in the manner of P. Golia, S. Roy, K. Meel, "Manthan: A Data-Driven Approach for Boolean
 //! Function Synthesis", CAV 2020, but with terms in the place of learned decision trees.
 
+use std::sync::Arc;
+
 use cusp_encodings::{Term, TermArena};
 
 use super::search::{Outcome, Search};
 use super::{Counterexample, QbfAnswer, QbfSolver, QbfStatistics, Question};
 use crate::interrupt::Interrupt;
 use crate::sat::Limits;
+use crate::tally::Tally;
 
 /// The counterexample-guided solver that every engine uses.
 #[derive(Debug, Default)]
@@ -25,6 +28,7 @@ pub struct Embedded {
     interrupt: Interrupt,
     statistics: QbfStatistics,
     most_conflicts: Option<u64>,
+    tally: Arc<Tally>,
 }
 
 impl Embedded {
@@ -38,6 +42,13 @@ impl Embedded {
     #[must_use]
     pub fn giving_up_after(mut self, conflicts: u64) -> Embedded {
         self.most_conflicts = Some(conflicts);
+        self
+    }
+
+    /// Counts answers there.
+    #[must_use]
+    pub fn counting_in(mut self, tally: &Arc<Tally>) -> Embedded {
+        self.tally = Arc::clone(tally);
         self
     }
 
@@ -62,6 +73,9 @@ impl Embedded {
         }
         let result = search.run();
         search.count(&mut self.statistics);
+        if result.is_ok() {
+            self.tally.count_answer();
+        }
         match result {
             Ok(Outcome::True) => {
                 self.statistics.trues += 1;

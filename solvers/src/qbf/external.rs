@@ -7,7 +7,7 @@
 //!   one, first among those that agree with it. What is not confirmed is unknown.
 //! - **True** comes without evidence and cannot be checked, so the answer is `True(None)`: a claim. Whoever needs
 //!   certificates treats it as a hint at most, [`verify`](super::verify()) rejects it, and [`Race`](super::Race)
-//!   goes on without it unless told otherwise. Only if there are no universal variables do the values of the
+//!   goes on as long as the other solver may do better. Only if there are no universal variables do the values of the
 //!   program make a witness.
 //! - Exit code, words and values must fit together, or there is no answer.
 //!
