@@ -164,6 +164,8 @@ fn blaming_claims(mut answer: Answer, budget: &Budget) -> Answer {
     }
     answer.rejected.clear();
     let why = match &answer.result {
+        // Two verdicts with accepted evidence that contradict each other rest on no claim.
+        Err(_) if answer.engine == "auto" => return answer,
         Err(rejection) => format!("the evidence of the {} engine was rejected ({rejection})", answer.engine),
         Ok(certified) => match certified.verdict() {
             Verdict::Unknown(Unknown { reason: Reason::GaveUp(why), .. }) => why.clone(),
