@@ -1,13 +1,15 @@
-//! What a run may cost, and the one thread that watches over it.
+//! What a run may cost, who answers its questions, and the one thread that watches over it.
 //!
 //! A SAT solver does not come back to ask the budget. It watches an interrupt instead, which is requested
-//! as soon as the budget is used up: share [`Budget::solver_interrupt`] with every solver.
+//! as soon as the budget is used up. Engines get their solvers from [`Budget::sat_solver`] and
+//! [`Budget::inclusion`], which have it in place; whoever makes a solver of its own, as the certifier does, shares
+//! [`Budget::solver_interrupt`] with it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use cusp_solvers::Interrupt;
+use cusp_solvers::{Inclusion, Interrupt, SatSolver, Solvers};
 
 use crate::reason::Reason;
 
@@ -34,7 +36,9 @@ pub struct Budget {
     whole: Option<Arc<Budget>>,
     /// Stops the solvers that were made under this budget. Requested after `stop` is set, so that a solver
     /// that was stopped finds the reason.
-    solvers: Interrupt,
+    interrupt: Interrupt,
+    /// Who answers questions.
+    solvers: Solvers,
     /// Where the system has no thread left for a [`Watch`], whoever asks the budget looks at the clock instead.
     unwatched: Option<Arc<Unwatched>>,
 }
@@ -65,6 +69,12 @@ impl Budget {
         (budget, watch)
     }
 
+    /// The same budget with questions answered by these solvers.
+    #[must_use]
+    pub fn asking(self, solvers: Solvers) -> Self {
+        Self { solvers, ..self }
+    }
+
     /// A part of this budget that can be ended on its own, and ends with the whole.
     #[must_use]
     pub fn part(&self) -> Self {
@@ -72,28 +82,42 @@ impl Budget {
             limits: self.limits,
             stop: Arc::default(),
             whole: Some(Arc::new(self.clone())),
-            solvers: self.solvers.child(),
+            interrupt: self.interrupt.child(),
+            solvers: self.solvers.clone(),
             unwatched: None,
         }
     }
 
-    /// Share it with every solver: it is requested when the run must end.
+    /// Who answers the questions of engines, and what was counted; parts of a budget count together.
     #[must_use]
-    pub fn solvers(&self) -> &Interrupt {
+    pub fn solvers(&self) -> &Solvers {
         &self.solvers
+    }
+
+    /// A SAT solver for an engine, of the kind that the user has chosen. It stops when the budget is used up.
+    #[must_use]
+    pub fn sat_solver(&self) -> Box<dyn SatSolver> {
+        self.solvers.sat_solver(&self.interrupt, self.limits.memory)
+    }
+
+    /// An inclusion check for an engine, with the QBF solver that the user has chosen. It stops when the budget is
+    /// used up; the embedded solver gives up on a question after so many conflicts.
+    #[must_use]
+    pub fn inclusion(&self, conflicts: u64) -> Inclusion {
+        self.solvers.inclusion(conflicts, &self.interrupt, self.limits.memory)
     }
 
     /// Ends the run from outside.
     pub fn interrupt(&self) {
         self.stop.store(INTERRUPT, Ordering::Relaxed);
-        self.solvers.request();
+        self.interrupt.request();
     }
 
     /// Stops the solvers it is shared with when the budget is used up, even in the middle of a search.
     /// Whoever requests it stops these solvers only, not the run.
     #[must_use]
     pub fn solver_interrupt(&self) -> Interrupt {
-        self.solvers.child()
+        self.interrupt.child()
     }
 
     /// Bytes that the process may take, if there is a limit.
@@ -131,7 +155,7 @@ impl Budget {
     fn stop_with(&self, cause: u8) {
         // An interrupt by the user is not overwritten.
         let _ = self.stop.compare_exchange(GO_ON, cause, Ordering::Relaxed, Ordering::Relaxed);
-        self.solvers.request();
+        self.interrupt.request();
     }
 }
 
@@ -244,7 +268,7 @@ mod tests {
         };
         let late = unwatched(Some(Duration::ZERO), None);
         assert_eq!(late.part().exhausted(), Some(Reason::Timeout(Duration::ZERO)));
-        assert!(late.solvers().is_requested());
+        assert!(late.interrupt.is_requested());
         assert_eq!(unwatched(None, Some(1)).exhausted(), Some(Reason::Memory { limit: 1 }));
         assert_eq!(unwatched(Some(Duration::from_secs(3600)), Some(1 << 60)).exhausted(), None);
     }
@@ -255,7 +279,7 @@ mod tests {
         let copy = budget.clone();
         copy.interrupt();
         assert_eq!(budget.exhausted(), Some(Reason::Interrupted));
-        assert!(budget.solvers().is_requested());
+        assert!(budget.solver_interrupt().is_requested());
     }
 
     #[test]
@@ -264,16 +288,16 @@ mod tests {
         let (left, right) = (whole.part(), whole.part());
         left.interrupt();
         assert_eq!(left.exhausted(), Some(Reason::Interrupted));
-        assert!(left.solvers().is_requested());
+        assert!(left.solver_interrupt().is_requested());
         assert_eq!(right.exhausted(), None);
-        assert!(!right.solvers().is_requested());
+        assert!(!right.solver_interrupt().is_requested());
         whole.interrupt();
         assert_eq!(right.exhausted(), Some(Reason::Interrupted));
-        assert!(right.solvers().is_requested());
+        assert!(right.solver_interrupt().is_requested());
     }
 
     /// More pigeons than holes: hard for every solver that only resolves.
-    fn pigeons(solver: &mut impl cusp_solvers::SatSolver, holes: u32) {
+    fn pigeons(solver: &mut dyn SatSolver, holes: u32) {
         let at = |pigeon: u32, hole: u32| cusp_encodings::Var::new(pigeon * holes + hole).pos_lit();
         for pigeon in 0..=holes {
             let somewhere: Vec<_> = (0..holes).map(|hole| at(pigeon, hole)).collect();
@@ -288,12 +312,11 @@ mod tests {
 
     #[test]
     fn a_used_up_budget_stops_a_running_solver() {
-        use cusp_solvers::{Answer, CadicalSolver, SatSolver, UnknownReason};
+        use cusp_solvers::{Answer, UnknownReason};
         let limits = Limits { time: Some(Duration::from_millis(50)), memory: None };
         let (budget, _watch) = Budget::start(limits);
-        let mut solver = CadicalSolver::new();
-        solver.share_interrupt(&budget.solver_interrupt());
-        pigeons(&mut solver, 14);
+        let mut solver = budget.sat_solver();
+        pigeons(&mut *solver, 14);
         let answer = solver.solve(&[], &cusp_solvers::Limits::NONE);
         assert_eq!(answer, Answer::Unknown(UnknownReason::Interrupted));
         assert_eq!(budget.exhausted(), Some(Reason::Timeout(Duration::from_millis(50))));

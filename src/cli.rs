@@ -14,6 +14,8 @@ mod outfile;
 mod replay;
 mod session;
 mod shared;
+mod solver_args;
+mod solvers;
 mod tally;
 
 use std::ffi::OsString;
@@ -135,6 +137,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, leave_at_once: fn()) -> Sta
         options::Command::Cutoff(args) => cutoff::run(&args, &mut output, leave_at_once),
         options::Command::Engines(args) => engines::run(&args, &mut output),
         options::Command::Fmt(args) => fmt::run(&args, &mut output),
+        options::Command::Solvers(args) => solvers::run(&args, &mut output),
     };
     match output.failure() {
         Some(error) => {

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use cpu_time::ThreadTime;
 use cusp_encodings::{
-    ClauseSink, CnfEncoder, CnfStyle, Lit, Polarity, Simulator, Substitution, Term, TermArena, Var, VarId,
+    ClauseSink, CnfEncoder, CnfStyle, Lit, Polarity, Substitution, Term, TermArena, Var, VarId, random_word,
 };
 
 const RUNS: usize = 5;
@@ -137,7 +137,7 @@ fn chain() {
     let bytes_per_node = arena.memory_bytes() as f64 / arena.len() as f64;
     report("chain-build", arena.len(), vec![start.elapsed().as_micros()], Some(bytes_per_node));
 
-    let value_of = |input: usize| Simulator::input(1, VarId::from_index(input));
+    let value_of = |input: usize| random_word(1, VarId::from_index(input));
     let expected = (1..=i).fold(value_of(0), |word, i| {
         let input = value_of(i * 7 % CHAIN_INPUTS);
         match i % 3 {

@@ -1,19 +1,19 @@
 //! Evaluation of terms, one assignment or 64 at a time.
 //!
-//! A word holds the values under 64 assignments; gates are bit operations on words. A single
-//! assignment is represented by words with 64 equal bits.
+//! A word holds the values under 64 assignments; the gates are the machine's own bit operations. A single
+//! assignment is the word with 64 equal bits.
 
 use crate::term::{Node, Term, TermArena, VarId};
 
 impl TermArena {
-    /// The value of `term` if each variable has the value that `value_of` returns for it.
+    /// The value of `term` where each variable has the value that `value_of` gives.
     #[must_use]
     pub fn evaluate(&self, term: Term, mut value_of: impl FnMut(VarId) -> bool) -> bool {
         self.simulate(&[term], |var| if value_of(var) { u64::MAX } else { 0 })[0] & 1 == 1
     }
 
     /// The values of the roots under 64 assignments: bit `i` of `word_of(x)` is the value of `x` in
-    /// assignment `i`, and bit `i` of a result the value of that root. `word_of` is called once per variable.
+    /// assignment `i`, and bit `i` of a result the value of that root. `word_of` is asked once per variable.
     #[must_use]
     pub fn simulate(&self, roots: &[Term], mut word_of: impl FnMut(VarId) -> u64) -> Vec<u64> {
         let cone = self.cone(roots);
@@ -39,43 +39,15 @@ fn word_of_edge(term: Term, words: &[u64]) -> u64 {
     words[term.index()] ^ if term.is_complemented() { u64::MAX } else { 0 }
 }
 
-/// 64 random assignments, kept up to date with a growing arena: every node is simulated once.
-///
-/// Two terms with different words are different functions; equal words prove nothing.
-#[derive(Clone, Debug)]
-pub struct Simulator {
-    seed: u64,
-    words: Vec<u64>,
-}
-
-impl Simulator {
-    /// A simulator whose assignments depend on `seed` and the variables only.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
-        Self { seed, words: Vec::new() }
-    }
-
-    /// The values of `term` under the 64 assignments. All calls must pass the same arena.
-    pub fn word(&mut self, arena: &TermArena, term: Term) -> u64 {
-        let seed = self.seed;
-        for number in self.words.len()..=term.index() {
-            let word =
-                arena.word_of_node(arena.term_at(number), &self.words, &mut |var| Self::input(seed, var));
-            self.words.push(word);
-        }
-        word_of_edge(term, &self.words)
-    }
-
-    /// The values of a variable under the 64 assignments of the simulator with this seed.
-    #[must_use]
-    pub fn input(seed: u64, var: VarId) -> u64 {
-        // The finaliser of splitmix64: the words of different variables look independent.
-        let mut word =
-            seed.wrapping_add(u64::from(var.number()).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        word ^ (word >> 31)
-    }
+/// The values of a variable under 64 random assignments, which depend on `seed` only.
+#[must_use]
+pub fn random_word(seed: u64, var: VarId) -> u64 {
+    // The finaliser of splitmix64: every variable gets an independent-looking word.
+    let mut word =
+        seed.wrapping_add(u64::from(var.number()).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    word ^ (word >> 31)
 }
 
 #[cfg(test)]
@@ -114,29 +86,15 @@ mod tests {
             let mut rng = Rng::new(seed);
             let mut arena = TermArena::new();
             let roots = testing::random_terms(&mut rng, &mut arena, 8, 60);
-            let word = |var: VarId| Simulator::input(seed, var);
+            let word = |var: VarId| random_word(seed, var);
             let words = arena.simulate(&roots, word);
-            let mut simulator = Simulator::new(seed);
             for (&root, &expected) in roots.iter().zip(&words) {
-                assert_eq!(simulator.word(&arena, root), expected);
                 for bit in 0..64 {
                     let value = arena.evaluate(root, |var| word(var) >> bit & 1 == 1);
                     assert_eq!(value, expected >> bit & 1 == 1, "seed {seed} bit {bit}");
                 }
             }
         }
-    }
-
-    #[test]
-    fn a_simulator_follows_a_growing_arena() {
-        let mut arena = TermArena::new();
-        let mut simulator = Simulator::new(3);
-        let x = arena.fresh();
-        let before = simulator.word(&arena, x);
-        let y = arena.fresh();
-        let both = arena.and(x, !y);
-        let expected = before & !simulator.word(&arena, y);
-        assert_eq!(simulator.word(&arena, both), expected);
     }
 
     #[test]

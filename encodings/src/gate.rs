@@ -30,31 +30,4 @@ impl Gate {
             },
         }
     }
-
-    /// The inputs of the gate.
-    pub(crate) fn inputs(self) -> impl DoubleEndedIterator<Item = Term> {
-        let inputs = match self {
-            Gate::True | Gate::Input(_) => [None, None, None],
-            Gate::And(a, b) | Gate::Xor(a, b) => [Some(a), Some(b), None],
-            Gate::Ite(condition, then, otherwise) => [Some(condition), Some(then), Some(otherwise)],
-        };
-        inputs.into_iter().flatten()
-    }
-}
-
-/// The gates that the roots need, children before parents; the insides of an if-then-else are needed only if
-/// something else uses them.
-pub(crate) fn gates_below(arena: &TermArena, roots: &[Term]) -> Vec<Term> {
-    let top = roots.iter().map(|root| root.index() + 1).max().unwrap_or(0);
-    let mut is_known = vec![false; top];
-    let mut gates = Vec::new();
-    let mut stack: Vec<Term> = roots.to_vec();
-    while let Some(term) = stack.pop() {
-        if !std::mem::replace(&mut is_known[term.index()], true) {
-            gates.push(term.uncomplemented());
-            stack.extend(Gate::of(arena, term).inputs());
-        }
-    }
-    gates.sort_unstable();
-    gates
 }

@@ -1,29 +1,28 @@
 //! Hash-consed Boolean terms and everything that formulas go through on their way to a solver.
 //!
-//! The crate is pure: it contains no solver, knows nothing about programs, and does no input or output. Data goes
-//! through its modules in this order:
+//! Pure: no solver, no program, no input or output. One path of data, in reading order; each arrow is one
+//! module:
 //!
 //! ```text
-//! statements -> [state] guards and values -> [term] one shared graph
-//!            -> [cnf]   clauses, incrementally, into any sink
-//!            -> [qbf]   prefix + circuit or clauses, QCIR and QDIMACS text
+//! guards and values [state] -> [term] one shared graph
+//!                           -> [cnf]  clauses, incrementally, into any sink
+//!                           -> [qbf]  forall-exists formulas in clauses, as QDIMACS text
 //! ```
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`term`] | [`TermArena`]: storage of nodes, hash-consing, rewrite rules, connectives |
+//! | [`term`] | [`TermArena`]: nodes in pages, hash-consing behind one door, rewrite rules, connectives |
 //! | `cone` | [`TermArena::cone`], [`TermArena::support`]: what a term depends on |
-//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 assignments at once), [`Simulator`] for growing arenas |
-//! | `substitute` | [`Substitution`], [`TermArena::rename_fresh`] |
-//! | `print` | [`TermArena::show`]: the stable text form, for people and snapshots |
+//! | `evaluate` | [`TermArena::evaluate`], [`TermArena::simulate`] (64 ways), [`random_word`] |
+//! | `substitute` | [`Substitution`] |
 //! | [`cnf`] | [`CnfEncoder`]: Tseitin and Plaisted-Greenbaum with upgradeable polarity; [`ClauseSink`] |
-//! | [`mod@qbf`] | [`Qcir`] and [`Qcnf`], readers and writers for their texts, and conversions between them |
-//! | [`mod@state`] | [`SymbolicState`], [`PathEdge`]: strongest postconditions, merge, summaries, simple paths, inclusion |
+//! | [`mod@qbf`] | [`Qcnf`]: forall-exists formulas in clauses, printed as QDIMACS |
+//! | [`mod@state`] | [`SymbolicState`]: sets in parametric form, and their union |
 //!
-//! The types of literals, variables and clauses are those of rustsat and are re-exported here.
+//! Literals, variables and clauses are rustsat's, re-exported here.
 //!
 //! Nothing here recurses on the depth of a formula: children have smaller numbers than their parents, so
-//! a loop over the numbers, or an explicit stack, is enough.
+//! loops over numbers (or an explicit stack) do.
 //!
 //! ```
 //! use cusp_encodings::{ClauseList, CnfEncoder, CnfStyle, Polarity, TermArena};
@@ -32,7 +31,7 @@
 //! let (x, y) = (arena.fresh(), arena.fresh());
 //! let differ = arena.xor(x, y);
 //! let goal = arena.and(differ, !y);
-//! assert_eq!(arena.show(&[goal]).to_string(), "x0 & !x1");
+//! assert_eq!(goal, arena.and(x, !y));
 //!
 //! let (mut encoder, mut clauses) = (CnfEncoder::new(CnfStyle::PlaistedGreenbaum), ClauseList::new());
 //! let lit = encoder.encode(&arena, goal, Polarity::Positive, &mut clauses);
@@ -45,7 +44,6 @@ mod cone;
 mod evaluate;
 mod gate;
 mod id;
-mod print;
 pub mod qbf;
 pub mod state;
 mod substitute;
@@ -54,10 +52,9 @@ pub mod term;
 mod testing;
 
 pub use cnf::{ClauseList, ClauseSink, CnfEncoder, CnfStyle, Polarity};
-pub use evaluate::Simulator;
-pub use print::Show;
-pub use qbf::{Qcir, Qcnf, Quantifier};
+pub use evaluate::random_word;
+pub use qbf::Qcnf;
 pub use rustsat::types::{Clause, Lit, Var};
-pub use state::{PathEdge, Slot, SymbolicState};
-pub use substitute::{Renaming, Substitution};
+pub use state::SymbolicState;
+pub use substitute::Substitution;
 pub use term::{Node, Term, TermArena, VarId};

@@ -1,185 +1,110 @@
-//! Quantified formulas: a prefix over clauses ([`Qcnf`]) or over a term ([`Qcir`]), and their text forms.
-//!
-//! ```text
-//! QCIR text <-> Qcir -> Qcnf <-> QDIMACS text
-//!                 ^------'
-//! ```
-//!
-//! Invariant (prefix): no variable is quantified twice, neighbouring blocks have different quantifiers, and
-//! no block is empty. [`Prefix`] keeps this by construction.
-
-mod convert;
-mod error;
-mod qcir_read;
-mod qcir_write;
-mod qdimacs;
+//! Forall-exists formulas in clauses, for programs that read QDIMACS.
 
 use std::fmt;
-use std::hash::Hash;
 
 use rustc_hash::FxHashSet;
 use rustsat::types::Var;
 
-pub use self::error::{TextError, TextErrorKind};
-pub use self::qcir_write::QcirText;
-use crate::cnf::ClauseList;
+use crate::cnf::{ClauseList, ClauseSink, CnfEncoder, CnfStyle, Polarity, write_clause};
 use crate::term::{Term, TermArena, VarId};
 
-/// Universal or existential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Quantifier {
-    /// There is a value.
-    Exists,
-    /// For all values.
-    Forall,
-}
-
-impl fmt::Display for Quantifier {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Quantifier::Exists => "exists",
-            Quantifier::Forall => "forall",
-        })
-    }
-}
-
-/// Variables under one quantifier; their order does not matter for the truth of a formula.
+/// For all values of some variables there are values of the others that satisfy all clauses.
+///
+/// Prints as QDIMACS.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Block<V> {
-    /// How the variables are quantified.
-    pub quantifier: Quantifier,
-    /// The variables; never empty inside a [`Prefix`].
-    pub variables: Vec<V>,
-}
-
-/// Quantifier blocks from the outside in.
-#[derive(Clone, Debug)]
-pub struct Prefix<V> {
-    blocks: Vec<Block<V>>,
-    quantified: FxHashSet<V>,
-}
-
-impl<V: Copy + Eq + Hash> Prefix<V> {
-    /// The empty prefix.
-    #[must_use]
-    pub fn new() -> Self {
-        Self { blocks: Vec::new(), quantified: FxHashSet::default() }
-    }
-
-    /// Adds `variable` to the prefix, in the innermost position. Returns false and changes nothing if the
-    /// variable is quantified already.
-    pub fn push(&mut self, quantifier: Quantifier, variable: V) -> bool {
-        if !self.quantified.insert(variable) {
-            return false;
-        }
-        match self.blocks.last_mut() {
-            Some(block) if block.quantifier == quantifier => block.variables.push(variable),
-            _ => self.blocks.push(Block { quantifier, variables: vec![variable] }),
-        }
-        true
-    }
-
-    /// Adds those of `variables` that are not quantified yet as existential variables, in the outermost block.
-    pub fn close(&mut self, variables: impl IntoIterator<Item = V>) {
-        let free: Vec<V> =
-            variables.into_iter().filter(|&variable| self.quantified.insert(variable)).collect();
-        if free.is_empty() {
-            return;
-        }
-        match self.blocks.first_mut() {
-            Some(block) if block.quantifier == Quantifier::Exists => {
-                block.variables.splice(0..0, free);
-            }
-            _ => self.blocks.insert(0, Block { quantifier: Quantifier::Exists, variables: free }),
-        }
-    }
-
-    /// The blocks from the outside in.
-    #[must_use]
-    pub fn blocks(&self) -> &[Block<V>] {
-        &self.blocks
-    }
-
-    /// Whether `variable` is quantified.
-    #[must_use]
-    pub fn contains(&self, variable: V) -> bool {
-        self.quantified.contains(&variable)
-    }
-
-    /// All variables with their quantifiers, from the outside in.
-    pub fn variables(&self) -> impl Iterator<Item = (Quantifier, V)> {
-        self.blocks
-            .iter()
-            .flat_map(|block| block.variables.iter().map(|&variable| (block.quantifier, variable)))
-    }
-}
-
-impl<V: Copy + Eq + Hash> Default for Prefix<V> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<V: Copy + Eq + Hash> PartialEq for Prefix<V> {
-    fn eq(&self, other: &Self) -> bool {
-        self.blocks == other.blocks
-    }
-}
-
-impl<V: Copy + Eq + Hash> Eq for Prefix<V> {}
-
-impl<V: Copy + Eq + Hash> FromIterator<(Quantifier, V)> for Prefix<V> {
-    fn from_iter<I: IntoIterator<Item = (Quantifier, V)>>(variables: I) -> Self {
-        let mut prefix = Self::new();
-        for (quantifier, variable) in variables {
-            prefix.push(quantifier, variable);
-        }
-        prefix
-    }
-}
-
-/// A quantified conjunction of clauses. Variables without a quantifier count as existential variables of the
-/// outermost block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Qcnf {
-    /// The quantifiers.
-    pub prefix: Prefix<Var>,
+    /// The variables of the outer block.
+    pub universal: Vec<Var>,
+    /// The variables of the inner block, those of gates last.
+    pub existential: Vec<Var>,
     /// The clauses.
     pub matrix: ClauseList,
 }
 
-/// A quantified term of some arena. Variables without a quantifier count as existential variables of the outermost
-/// block.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Qcir {
-    /// The quantifiers.
-    pub prefix: Prefix<VarId>,
-    /// The formula under them.
-    pub matrix: Term,
+impl Qcnf {
+    /// `forall universal exists existential. matrix`, with the matrix in clauses. Variable `k` of the result is the
+    /// `k`-th of both lists, where a variable that is listed twice counts once; the variables of gates come after
+    /// them, in the existential block: once the others are chosen, so are they.
+    #[must_use]
+    pub fn encode(
+        arena: &TermArena,
+        universal: &[VarId],
+        existential: &[VarId],
+        matrix: Term,
+        style: CnfStyle,
+    ) -> Qcnf {
+        let (mut encoder, mut clauses) = (CnfEncoder::new(style), ClauseList::new());
+        let mut seen = FxHashSet::default();
+        let mut declare = |vars: &[VarId], clauses: &mut ClauseList| -> Vec<Var> {
+            vars.iter()
+                .filter(|&&var| seen.insert(var))
+                .map(|&var| match arena.find_var(var) {
+                    Some(term) => encoder.encode(arena, term, Polarity::Both, clauses).var(),
+                    None => clauses.new_var(),
+                })
+                .collect()
+        };
+        let universal = declare(universal, &mut clauses);
+        let mut existential = declare(existential, &mut clauses);
+        let inputs = clauses.var_count();
+        encoder.assert_term(arena, matrix, &mut clauses);
+        existential.extend((inputs..clauses.var_count()).map(Var::new));
+        Qcnf { universal, existential, matrix: clauses }
+    }
 }
 
-impl Qcir {
-    /// The question whether for all values of `universal` there are values of `existential` that make
-    /// `matrix` true.
-    #[must_use]
-    pub fn forall_exists(
-        universal: impl IntoIterator<Item = VarId>,
-        existential: impl IntoIterator<Item = VarId>,
-        matrix: Term,
-    ) -> Self {
-        let universal = universal.into_iter().map(|var| (Quantifier::Forall, var));
-        let existential = existential.into_iter().map(|var| (Quantifier::Exists, var));
-        Self { prefix: universal.chain(existential).collect(), matrix }
-    }
-
-    /// The prefix with the free variables of the matrix quantified too.
-    #[must_use]
-    pub fn closed_prefix(&self, arena: &TermArena) -> Prefix<VarId> {
-        let mut prefix = self.prefix.clone();
-        prefix.close(arena.support(&[self.matrix]));
-        prefix
+impl fmt::Display for Qcnf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "p cnf {} {}", self.matrix.var_count(), self.matrix.len())?;
+        for (quantifier, vars) in [('a', &self.universal), ('e', &self.existential)] {
+            if !vars.is_empty() {
+                write!(f, "{quantifier} ")?;
+                vars.iter().try_for_each(|var| write!(f, "{} ", var.to_ipasir()))?;
+                writeln!(f, "0")?;
+            }
+        }
+        self.matrix.iter().try_for_each(|clause| write_clause(f, clause))
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn gate_variables_are_innermost() {
+        let mut arena = TermArena::new();
+        let x = testing::vars(&mut arena, 4);
+        let same = arena.iff(x[0], x[2]);
+        let matrix = arena.ite(x[1], same, x[3]);
+        let matrix = arena.or(matrix, x[2]);
+        let (universal, existential) = ([0, 1].map(VarId::new), [2, 3, 1].map(VarId::new));
+        let formula = Qcnf::encode(&arena, &universal, &existential, matrix, CnfStyle::PlaistedGreenbaum);
+        insta::assert_snapshot!(formula, @r"
+        p cnf 7 7
+        a 1 2 0
+        e 3 4 5 6 7 0
+        5 1 -3 0
+        5 -1 3 0
+        6 -2 -5 0
+        6 2 4 0
+        6 -5 4 0
+        7 3 -6 0
+        -7 0
+        ");
+    }
+
+    #[test]
+    fn constants_and_unused_variables_have_texts() {
+        let arena = TermArena::new();
+        let formula = Qcnf::encode(&arena, &[VarId::new(3)], &[], Term::FALSE, CnfStyle::Tseitin);
+        insta::assert_snapshot!(formula, @r"
+        p cnf 2 2
+        a 1 0
+        e 2 0
+        2 0
+        -2 0
+        ");
+    }
+}

@@ -1,151 +1,148 @@
 //! Symbolic states: sets of valuations in parametric form.
 //!
-//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, section 3.2 (symbolic
-//! simulation, table 3.1).
+//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, section 3.2.
 //!
 //! A state is a guard and one value per program variable, all of them terms over choice variables. It stands
-//! for the set of valuations `{ values(c) | c a choice with guard(c) }`. Program points, expressions and
-//! names are not known here: the caller passes an expression as a term over the values of the state, with a
-//! fresh choice for every `*` in it.
+//! for the set of valuations `{ values(c) | c a choice with guard(c) }`.
 //!
 //! Invariant (parameters): every variable in a guard or value is a choice, existentially quantified over the
 //! whole state. Renaming all choices of a state freshly does not change the set it stands for.
-//!
-//! The statements of table 3.1: `skip`, `goto` and `return` keep the state; the others are [`SymbolicState::assume`],
-//! [`SymbolicState::assign`], [`SymbolicState::assign_constrained`]; `dead` is [`SymbolicState::havoc`], and
-//! an assertion splits the state ([`SymbolicState::assert`]).
 
-mod inclusion;
-mod merge;
-mod path_edge;
-mod simple_path;
-mod summary;
-
-pub use self::inclusion::Inclusion;
-pub use self::merge::Guards;
-pub use self::path_edge::PathEdge;
-pub use self::simple_path::{different_state, lexicographically_less, pairwise_different};
-pub use self::summary::{CallSite, Composition};
 use crate::term::{Term, TermArena};
-
-crate::define_id!(
-    /// The position of a program variable in the values of a state.
-    Slot, "v"
-);
 
 /// A set of valuations in parametric form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SymbolicState {
-    /// The condition under which a choice contributes a valuation.
+    /// Which choices count.
     pub guard: Term,
-    /// The value of each variable, depending on the choices.
+    /// What each variable is, depending on the choices.
     pub values: Vec<Term>,
 }
 
-/// The two outcomes of an assertion.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Assertion {
-    /// The runs that continue, with the condition assumed.
-    pub pass: SymbolicState,
-    /// The runs that violate it.
-    pub fail: SymbolicState,
-}
-
 impl SymbolicState {
-    /// All valuations of `variables` variables: one fresh choice each.
-    pub fn arbitrary(arena: &mut TermArena, variables: usize) -> Self {
-        Self { guard: Term::TRUE, values: (0..variables).map(|_| arena.fresh()).collect() }
-    }
-
-    /// The value of a variable.
-    ///
-    /// # Panics
-    /// If the state has fewer variables.
-    #[must_use]
-    pub fn value(&self, slot: Slot) -> Term {
-        self.values[slot.index()]
-    }
-
-    /// Whether rewriting alone has shown that the set is empty. If this is false, the set may still be empty.
-    #[must_use]
-    pub fn is_known_empty(&self) -> bool {
-        self.guard == Term::FALSE
-    }
-
-    /// `assume condition`: the valuations where some choice makes the condition true.
-    #[must_use]
-    pub fn assume(&self, arena: &mut TermArena, condition: Term) -> Self {
-        Self { guard: arena.and(self.guard, condition), values: self.values.clone() }
-    }
-
-    /// `assert condition`: fails where some choice makes the condition false, and continues where some choice
-    /// makes it true. The guards of the two outcomes exclude each other.
-    #[must_use]
-    pub fn assert(&self, arena: &mut TermArena, condition: Term) -> Assertion {
-        Assertion { pass: self.assume(arena, condition), fail: self.assume(arena, !condition) }
-    }
-
-    /// Parallel assignment: all terms are over the old values. If a slot occurs twice, its last term is used.
-    ///
-    /// # Panics
-    /// If the state lacks a slot.
-    #[must_use]
-    pub fn assign(&self, updates: &[(Slot, Term)]) -> Self {
-        let mut values = self.values.clone();
-        for &(slot, value) in updates {
-            values[slot.index()] = value;
-        }
-        Self { guard: self.guard, values }
-    }
-
-    /// Parallel assignment `.. constrain e`: only those outcomes where some choice makes `e` true. The closure
-    /// evaluates `e` over the values before and after the assignment.
-    ///
-    /// # Panics
-    /// If the state lacks a slot.
-    #[must_use]
-    pub fn assign_constrained(
-        &self,
-        arena: &mut TermArena,
-        updates: &[(Slot, Term)],
-        constraint: impl FnOnce(&mut TermArena, &[Term], &[Term]) -> Term,
-    ) -> Self {
-        let next = self.assign(updates);
-        let constraint = constraint(arena, &self.values, &next.values);
-        next.assume(arena, constraint)
-    }
-
-    /// `dead v, ..` or `v, .. := *, ..`: any value.
-    ///
-    /// # Panics
-    /// If the state lacks a slot.
-    #[must_use]
-    pub fn havoc(&self, arena: &mut TermArena, slots: &[Slot]) -> Self {
-        let updates: Vec<(Slot, Term)> = slots.iter().map(|&slot| (slot, arena.fresh())).collect();
-        self.assign(&updates)
-    }
-
-    /// The state restricted to some of its variables, in the given order.
-    ///
-    /// # Panics
-    /// If the state lacks a slot.
-    #[must_use]
-    pub fn project(&self, slots: &[Slot]) -> Self {
-        Self { guard: self.guard, values: slots.iter().map(|&slot| self.value(slot)).collect() }
-    }
-
     /// Guard and values in one sequence, the guard first.
     #[must_use]
     pub fn terms(&self) -> Vec<Term> {
         std::iter::once(self.guard).chain(self.values.iter().copied()).collect()
     }
 
-    /// The inverse of [`Self::terms`].
-    fn from_terms(terms: &[Term]) -> Self {
-        let (&guard, values) = terms.split_first().expect("a state has a guard");
-        Self { guard, values: values.to_vec() }
+    /// A state for the union of both sets. Its size is linear in the number of variables that differ.
+    ///
+    /// Selecting by a guard (`ite(guard1, v1, v2)`) loses valuations of the second state wherever both guards
+    /// hold. So this is done only if the guards exclude each other by rewriting alone; otherwise a fresh choice
+    /// selects. Where all values agree neither is needed.
+    ///
+    /// # Panics
+    /// If the states have different numbers of variables.
+    #[must_use]
+    pub fn merge(&self, arena: &mut TermArena, other: &Self) -> Self {
+        assert_eq!(self.values.len(), other.values.len(), "states of different shape");
+        if self.guard == Term::FALSE {
+            return other.clone();
+        }
+        if other.guard == Term::FALSE {
+            return self.clone();
+        }
+        if self.values == other.values {
+            return Self { guard: arena.or(self.guard, other.guard), values: self.values.clone() };
+        }
+        let is_exclusive = arena.and(self.guard, other.guard) == Term::FALSE;
+        let (selector, guard) = if is_exclusive {
+            (self.guard, arena.or(self.guard, other.guard))
+        } else {
+            let selector = arena.fresh();
+            (selector, arena.ite(selector, self.guard, other.guard))
+        };
+        let pairs = self.values.iter().zip(&other.values);
+        Self { guard, values: pairs.map(|(&mine, &theirs)| arena.ite(selector, mine, theirs)).collect() }
     }
 }
 
+/// The states differ in some variable.
+///
+/// # Panics
+/// If the states have different numbers of variables.
+pub fn different_state(arena: &mut TermArena, a: &[Term], b: &[Term]) -> Term {
+    assert_eq!(a.len(), b.len(), "states of different shape");
+    a.iter().zip(b).fold(Term::FALSE, |differ, (&a, &b)| {
+        let here = arena.xor(a, b);
+        arena.or(differ, here)
+    })
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::testing::{self, Rng};
+
+    type Valuations = BTreeSet<Vec<bool>>;
+
+    /// The set that a state over at most six choices stands for: all of them, one by one.
+    fn valuations(arena: &TermArena, state: &SymbolicState) -> Valuations {
+        let terms = state.terms();
+        let choices = arena.support(&terms);
+        assert!(choices.len() <= 6, "{} choices are too many for one word", choices.len());
+        let place = |var| choices.binary_search(&var).expect("in the support");
+        let column = |var| (0..64).fold(0, |word, bit: u64| word | (bit >> place(var) & 1) << bit);
+        let words = arena.simulate(&terms, column);
+        let holds = (0..64).filter(|bit| words[0] >> bit & 1 == 1);
+        holds.map(|bit| words[1..].iter().map(|word| word >> bit & 1 == 1).collect()).collect()
+    }
+
+    #[test]
+    fn merge_is_union_whether_or_not_the_guards_overlap() {
+        for seed in 0..300 {
+            let mut rng = Rng::new(seed);
+            let mut arena = TermArena::new();
+            let pool = testing::random_terms(&mut rng, &mut arena, 4, 20);
+            let mut state =
+                |guard: Term| SymbolicState { guard, values: (0..3).map(|_| rng.pick(&pool)).collect() };
+            let (left, right) = (state(pool[0]), state(pool[1]));
+            let branch = state(!pool[0]);
+            for right in [right, branch] {
+                let merged = left.merge(&mut arena, &right);
+                let union: Valuations =
+                    valuations(&arena, &left).union(&valuations(&arena, &right)).cloned().collect();
+                assert_eq!(valuations(&arena, &merged), union, "seed {seed}");
+            }
+        }
+    }
+
+    #[test]
+    fn merging_by_overlapping_guards_would_lose_valuations() {
+        let mut arena = TermArena::new();
+        let [one, zero] =
+            [Term::TRUE, Term::FALSE].map(|value| SymbolicState { guard: Term::TRUE, values: vec![value] });
+        let merged = one.merge(&mut arena, &zero);
+        assert_eq!(valuations(&arena, &merged).len(), 2);
+        assert_eq!(arena.support(&merged.terms()).len(), 1);
+    }
+
+    #[test]
+    fn merging_needs_no_choice_where_guards_exclude_each_other_or_nothing_differs() {
+        let mut arena = TermArena::new();
+        let x = testing::vars(&mut arena, 2);
+        let state = |guard: Term, value: Term| SymbolicState { guard, values: vec![value, x[1]] };
+        let merged = state(x[0], x[0]).merge(&mut arena, &state(x[1], x[0]));
+        assert_eq!(merged, state(arena.or(x[0], x[1]), x[0]));
+        let merged = state(x[0], Term::TRUE).merge(&mut arena, &state(!x[0], Term::FALSE));
+        assert_eq!(merged, state(Term::TRUE, x[0]));
+        let empty = state(Term::FALSE, x[1]);
+        let some = state(x[1], x[0]);
+        assert_eq!((empty.merge(&mut arena, &some), some.merge(&mut arena, &empty)), (some.clone(), some));
+    }
+
+    #[test]
+    fn states_differ_where_some_value_does() {
+        let mut arena = TermArena::new();
+        let x = testing::vars(&mut arena, 4);
+        let different = different_state(&mut arena, &x[..2], &x[2..]);
+        for bits in 0..16u32 {
+            let value = arena.evaluate(different, |var| bits >> var.number() & 1 == 1);
+            assert_eq!(value, bits & 3 != bits >> 2, "{bits}");
+        }
+        assert_eq!(different_state(&mut arena, &[], &[]), Term::FALSE);
+    }
+}

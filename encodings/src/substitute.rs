@@ -1,14 +1,14 @@
-//! Simultaneous substitution and renaming with fresh variables.
+//! Simultaneous substitution.
 //!
-//! Invariant (memo): once the image of a node is known it is never computed again, whichever root it is
-//! reached from; so the cost is proportional to the size of the cones of all roots together. The table covers
-//! the nodes below the roots only, even though images may be nodes that were created later.
+//! Invariant (memo): once the image of a node is known it is never computed again, by whichever root it is
+//! reached; so the cost is proportional to the cones of all roots together. Images may be larger than any
+//! node that was there before, but only nodes below the roots are looked up.
 
 use rustc_hash::FxHashMap;
 
 use crate::term::{Node, Term, TermArena, VarId};
 
-/// A map from variables to terms, applied to all variables at the same time. Other variables are unchanged.
+/// A map from variables to terms, applied to all variables at the same time. Other variables stay.
 ///
 /// ```
 /// # use cusp_encodings::{Substitution, TermArena};
@@ -22,17 +22,17 @@ use crate::term::{Node, Term, TermArena, VarId};
 #[derive(Clone, Debug)]
 pub struct Substitution {
     map: FxHashMap<VarId, Term>,
-    /// For each node, one more than the number of its image, or 0 if that is not known yet.
+    /// Per node one more than the number of its image, or 0.
     images: Vec<u32>,
 }
 
 impl Substitution {
-    /// The substitution with these images. If a variable has several, the last one is used.
+    /// The substitution with these images; the last one counts if a variable has several.
     pub fn new(map: impl IntoIterator<Item = (VarId, Term)>) -> Self {
         Self { map: map.into_iter().collect(), images: Vec::new() }
     }
 
-    /// The term with every mapped variable replaced. All calls must pass the same arena.
+    /// The term with every mapped variable replaced. Always ask with the same arena.
     pub fn apply(&mut self, arena: &mut TermArena, term: Term) -> Term {
         if self.images.len() <= term.index() {
             self.reserve(term.index() + 1);
@@ -79,7 +79,7 @@ impl Substitution {
         Some(Term::from_number(number).complement_if(term.is_complemented()))
     }
 
-    /// The images of both children; if one is not known yet, `None`, and the child is pushed on the stack.
+    /// The images of both children, or the missing ones on the stack.
     fn children(&self, a: Term, b: Term, stack: &mut Vec<Term>) -> Option<(Term, Term)> {
         let images = (self.image(a), self.image(b));
         if images.1.is_none() {
@@ -89,30 +89,6 @@ impl Substitution {
             stack.push(a);
         }
         images.0.zip(images.1)
-    }
-}
-
-/// Terms over fresh variables, with the variables that these replace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renaming {
-    /// The renamed terms, in the order they were given.
-    pub terms: Vec<Term>,
-    /// Pairs of an old and a new variable, in the order of the old ones.
-    pub renamed: Vec<(VarId, VarId)>,
-}
-
-impl TermArena {
-    /// Replaces every variable of the support that `is_renamed` selects by a fresh one, the same in all
-    /// terms.
-    pub fn rename_fresh(&mut self, terms: &[Term], is_renamed: impl Fn(VarId) -> bool) -> Renaming {
-        let renamed: Vec<(VarId, VarId)> = self
-            .support(terms)
-            .into_iter()
-            .filter(|&var| is_renamed(var))
-            .map(|var| (var, self.fresh_var()))
-            .collect();
-        let mut substitution = Substitution::new(renamed.iter().map(|&(old, new)| (old, self.var(new))));
-        Renaming { terms: substitution.apply_all(self, terms), renamed }
     }
 }
 
@@ -153,19 +129,6 @@ mod tests {
         let image =
             Substitution::new([(VarId::new(0), vars[1]), (VarId::new(1), !vars[2])]).apply(&mut arena, both);
         assert_eq!(image, arena.and(vars[1], !vars[2]));
-    }
-
-    #[test]
-    fn renaming_keeps_what_is_not_selected() {
-        let mut arena = TermArena::new();
-        let vars = testing::vars(&mut arena, 3);
-        let left = arena.and(vars[0], vars[2]);
-        let right = arena.xor(vars[0], vars[1]);
-        let renaming = arena.rename_fresh(&[left, !right], |var| var != VarId::new(1));
-        let [x3, x4] = [3, 4].map(VarId::new);
-        assert_eq!(renaming.renamed, [(VarId::new(0), x3), (VarId::new(2), x4)]);
-        let [t3, t4] = [x3, x4].map(|var| arena.var(var));
-        assert_eq!(renaming.terms, [arena.and(t3, t4), !arena.xor(t3, vars[1])]);
     }
 
     #[test]

@@ -15,16 +15,20 @@ mod corpus;
 mod families;
 #[path = "inclusion/measure.rs"]
 mod measure;
+#[path = "../tests/common/qcir.rs"]
+mod qcir;
 #[path = "../tests/common/random.rs"]
 #[allow(dead_code, reason = "shared with the tests of SAT solvers")]
 mod random;
+#[path = "../tests/common/sets.rs"]
+mod sets;
 #[path = "inclusion/unrolling.rs"]
 mod unrolling;
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-use cusp_encodings::{CnfStyle, Qcir, TermArena};
+use cusp_encodings::{CnfStyle, Qcnf, TermArena};
 use cusp_solvers::Limits;
 use cusp_solvers::inclusion::{self, Inclusion, InclusionAnswer};
 use cusp_solvers::qbf::{self, Embedded, Proofs, QbfAnswer, QbfSolver, Question};
@@ -91,8 +95,7 @@ fn run_corpus(out: &mut impl Write) -> io::Result<()> {
     let mut score = Score::default();
     for instance in corpus::instances() {
         let mut arena = TermArena::new();
-        let formula = Qcir::from_qcir(&instance.qcir, &mut arena).expect("the corpus is well-formed");
-        let question = Question::from_qcir(&arena, &formula).expect("the corpus is forall-exists");
+        let question = qcir::read(&instance.qcir, &mut arena);
         let (answer, time) = solve_embedded(&mut arena, &question, limit);
         assert!(
             answer.is_none_or(|answer| answer == instance.is_true),
@@ -136,9 +139,10 @@ fn run_generated(out: &mut impl Write) -> io::Result<()> {
             for seed in first..first + 3 {
                 let mut arena = TermArena::new();
                 let pair = make(&mut Rng(seed * 1000 + bits as u64), &mut arena, bits);
-                let posed = pair.smaller.inclusion_in(&mut arena, &pair.larger);
-                let question = Question::from_qcir(&arena, &posed.question).expect("forall-exists");
-                let text = posed.question.to_qcnf(&arena, CnfStyle::PlaistedGreenbaum).to_string();
+                let question = sets::inclusion(&mut arena, &pair.smaller, &pair.larger);
+                let Question { universal, existential, matrix } = &question;
+                let style = CnfStyle::PlaistedGreenbaum;
+                let text = Qcnf::encode(&arena, universal, existential, *matrix, style).to_string();
                 if let Some(directory) = std::env::var_os("CUSP_WRITE") {
                     let name = format!("{family}{bits:03}_{seed}.qdimacs");
                     std::fs::write(std::path::Path::new(&directory).join(name), &text)?;
@@ -152,7 +156,7 @@ fn run_generated(out: &mut impl Write) -> io::Result<()> {
                 let layered = match &answer {
                     InclusionAnswer::Included(..) => Some(true),
                     InclusionAnswer::NotIncluded(..) => Some(false),
-                    InclusionAnswer::Unknown(_) => None,
+                    InclusionAnswer::Claimed(_) | InclusionAnswer::Unknown(_) => None,
                 };
                 if layered.is_some() {
                     let (smaller, larger) = (&pair.smaller, &pair.larger);

@@ -80,6 +80,12 @@ impl CadicalSolver {
         CadicalSolver::default()
     }
 
+    /// The version of CaDiCaL.
+    #[must_use]
+    pub fn version() -> String {
+        CaDiCal::version()
+    }
+
     /// A solver without clauses that checks the proof of every unsatisfiable answer.
     ///
     /// An answer whose proof is rejected becomes [`UnknownReason::UnverifiedUnsat`], and so do all later ones:

@@ -9,16 +9,29 @@
 //!
 //! So a program that hangs, crashes, lies or is missing costs time and yields unknown with a reason, and never
 //! changes a verdict.
+//!
+//! ```text
+//! known   the table of programs, and how they are called
+//! output  reading what they print
+//! ```
 
-use std::fmt::Write;
+mod known;
+mod output;
 
+use std::sync::Arc;
+
+use rustsat::instances::{Cnf, fio::dimacs};
 use rustsat::types::{Lit, Var};
 use thiserror::Error;
 
+pub use self::known::{KNOWN_SAT, KnownSat};
+use self::output::read_answer;
+
 use crate::cadical::CadicalSolver;
 use crate::interrupt::Interrupt;
-use crate::process::{Exit, Finished, ProcessError, ProcessLimits, Program, run};
+use crate::process::{ProcessError, ProcessLimits, Program, run};
 use crate::sat::{Answer, ClauseSink, Limits, SatSolver, State, Statistics, UnknownReason, raise_num_vars};
+use crate::tally::Tally;
 
 /// What an external program did instead of answering.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -81,7 +94,7 @@ fn quoted(complaint: &str) -> String {
 /// A SAT program behind the [`SatSolver`] trait. Every call of `solve` starts it anew.
 ///
 /// It honours deadlines and interrupts, but cannot count: a call that limits conflicts or decisions is refused.
-/// Phases have no effect.
+/// Phases have no effect. If it is trusted, the core of an unsatisfiable answer is empty or all assumptions.
 pub struct ExternalSat {
     program: Program,
     name: String,
@@ -89,16 +102,17 @@ pub struct ExternalSat {
     output: usize,
     /// Confirms unsatisfiable answers; none if they are trusted.
     second: Option<Box<dyn SatSolver>>,
-    clauses: Vec<Vec<Lit>>,
-    /// The clauses in DIMACS, without header.
-    text: String,
+    clauses: Cnf,
     /// Values by variable index.
     model: Vec<bool>,
     core: Vec<Lit>,
+    /// Whether the program has said of the clauses alone that they have no model, and was trusted.
+    is_contradictory: bool,
     num_vars: u32,
     state: State,
     interrupt: Interrupt,
     solves: u64,
+    tally: Arc<Tally>,
 }
 
 impl ExternalSat {
@@ -110,7 +124,7 @@ impl ExternalSat {
 
     /// An adapter for `program` whose unsatisfiable answers are taken at its word.
     ///
-    /// For experiments, and for formulas no other solver decides; never for a verdict.
+    /// For callers whose results are certified in the end anyway; never for a verdict.
     #[must_use]
     pub fn trusting(program: Program) -> ExternalSat {
         ExternalSat::confirmed_by(program, None)
@@ -127,15 +141,28 @@ impl ExternalSat {
             memory: None,
             output: ProcessLimits::default().output,
             second,
-            clauses: Vec::new(),
-            text: String::new(),
+            clauses: Cnf::new(),
             model: Vec::new(),
             core: Vec::new(),
+            is_contradictory: false,
             num_vars: 0,
             state: State::Input,
             interrupt,
             solves: 0,
+            tally: Arc::default(),
         }
+    }
+
+    /// Counts answers, failures and answers without evidence there.
+    #[must_use]
+    pub fn counting_in(mut self, tally: &Arc<Tally>) -> ExternalSat {
+        self.tally = Arc::clone(tally);
+        self
+    }
+
+    /// The clauses in the order they came.
+    pub(crate) fn clauses(&self) -> impl Iterator<Item = &[Lit]> {
+        self.clauses.iter().map(AsRef::as_ref)
     }
 
     /// Limits the memory of every run to so many bytes.
@@ -164,20 +191,7 @@ impl ExternalSat {
         if limits.conflicts.is_some() || limits.decisions.is_some() {
             return Err(UnknownReason::LimitUnsupported { solver: self.name.clone() });
         }
-        let mut text = format!("p cnf {} {}\n", self.num_vars, self.clauses.len() + assumptions.len());
-        text.push_str(&self.text);
-        for &assumption in assumptions {
-            write_clause(&mut text, &[assumption]);
-        }
-        let process_limits =
-            ProcessLimits { deadline: limits.deadline, memory: self.memory, output: self.output };
-        let finished = run(&self.program, text.as_bytes(), ".cnf", &process_limits, &self.interrupt);
-        let finished = finished.map_err(|error| match error {
-            ProcessError::Interrupted { .. } => UnknownReason::Interrupted,
-            ProcessError::Deadline { .. } => UnknownReason::Deadline,
-            error => ExternalFailure::from(error).into(),
-        })?;
-        match read_answer(&finished, self.num_vars as usize)? {
+        match self.run(assumptions, limits)? {
             Some(model) => {
                 self.model = model;
                 self.check_model(assumptions)?;
@@ -185,6 +199,26 @@ impl ExternalSat {
             }
             None => self.confirm(assumptions, limits),
         }
+    }
+
+    /// The model the program claims, or `None` if it claims that there is none.
+    fn run(&self, assumptions: &[Lit], limits: &Limits) -> Result<Option<Vec<bool>>, UnknownReason> {
+        let mut formula = self.clauses.clone();
+        for &assumption in assumptions {
+            formula.add_unit(assumption);
+        }
+        let mut text = Vec::new();
+        // Writing to memory does not fail.
+        let _ = dimacs::write_cnf_annotated(&mut text, &formula, self.num_vars);
+        let process_limits =
+            ProcessLimits { deadline: limits.deadline, memory: self.memory, output: self.output };
+        let finished = run(&self.program, &text, ".cnf", &process_limits, &self.interrupt);
+        let finished = finished.map_err(|error| match error {
+            ProcessError::Interrupted { .. } => UnknownReason::Interrupted,
+            ProcessError::Deadline { .. } => UnknownReason::Deadline,
+            error => ExternalFailure::from(error).into(),
+        })?;
+        Ok(read_answer(&finished, self.num_vars as usize)?)
     }
 
     fn check_model(&self, assumptions: &[Lit]) -> Result<(), ExternalFailure> {
@@ -198,7 +232,14 @@ impl ExternalSat {
 
     fn confirm(&mut self, assumptions: &[Lit], limits: &Limits) -> Result<Answer, UnknownReason> {
         let Some(second) = &mut self.second else {
-            self.core.extend_from_slice(assumptions);
+            self.tally.count_claim();
+            // Whether assumptions are needed at all decides when bounded engines are done. Which of them are
+            // needed would take many more runs.
+            self.is_contradictory =
+                self.is_contradictory || assumptions.is_empty() || matches!(self.run(&[], limits), Ok(None));
+            if !self.is_contradictory {
+                self.core.extend_from_slice(assumptions);
+            }
             return Ok(Answer::Unsat);
         };
         match second.solve(assumptions, limits) {
@@ -225,8 +266,7 @@ impl ClauseSink for ExternalSat {
         if let Some(second) = &mut self.second {
             second.add_clause(clause);
         }
-        write_clause(&mut self.text, clause);
-        self.clauses.push(clause.to_vec());
+        self.clauses.add_nary(clause);
     }
 }
 
@@ -252,6 +292,11 @@ impl SatSolver for ExternalSat {
         self.solves += 1;
         self.core.clear();
         let answer = self.ask(assumptions, limits).unwrap_or_else(Answer::Unknown);
+        match &answer {
+            Answer::Sat | Answer::Unsat => self.tally.count_answer(),
+            Answer::Unknown(UnknownReason::External(failure)) => self.tally.count_failure(failure),
+            Answer::Unknown(_) => {}
+        }
         self.state = State::from(&answer);
         answer
     }
@@ -280,69 +325,5 @@ impl SatSolver for ExternalSat {
     fn statistics(&self) -> Statistics {
         let (variables, clauses) = (u64::from(self.num_vars), self.clauses.len() as u64);
         Statistics { solves: self.solves, variables, clauses, ..Statistics::default() }
-    }
-}
-
-/// Appends a clause in DIMACS.
-fn write_clause(text: &mut String, clause: &[Lit]) {
-    for lit in clause {
-        let _ = write!(text, "{} ", lit.to_ipasir()); // Writing to a string does not fail.
-    }
-    text.push_str("0\n");
-}
-
-/// The model the program claims, or `None` if it claims that there is none.
-///
-/// Lines that are neither status nor values are comments, whatever they look like. Variables without a value are
-/// false, which is as good a guess as any: the model is checked anyway.
-fn read_answer(finished: &Finished, num_vars: usize) -> Result<Option<Vec<bool>>, ExternalFailure> {
-    let code = match finished.exit {
-        Exit::Code(code) => code,
-        Exit::Signal(signal) => return Err(ExternalFailure::Crashed { signal }),
-    };
-    let text = String::from_utf8_lossy(&finished.stdout);
-    let mut statuses = Vec::new();
-    let mut values = vec![None; num_vars];
-    let mut complete = false;
-    for (line, words) in text.lines().enumerate().map(|(i, line)| (i + 1, line.split_ascii_whitespace())) {
-        let malformed = ExternalFailure::Malformed { line };
-        let words: Vec<&str> = words.collect();
-        match words.as_slice() {
-            ["s", claim @ ..] => statuses.push((claim.join(" "), line)),
-            ["v", lits @ ..] => {
-                for lit in lits {
-                    let lit: i32 = lit.parse().map_err(|_| malformed.clone())?;
-                    if complete {
-                        return Err(malformed);
-                    }
-                    if lit == 0 {
-                        complete = true;
-                        continue;
-                    }
-                    let value = values.get_mut(lit.unsigned_abs() as usize - 1).ok_or(malformed.clone())?;
-                    if value.replace(lit > 0).is_some_and(|earlier| earlier != (lit > 0)) {
-                        return Err(malformed);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    let (claim, line) = match statuses.as_slice() {
-        [] => {
-            let stderr = String::from_utf8_lossy(&finished.stderr);
-            let complaint = stderr.lines().next().unwrap_or_default().trim().chars().take(200).collect();
-            return Err(ExternalFailure::NoStatus { code, complaint });
-        }
-        [(claim, line)] => (claim.as_str(), *line),
-        [_, (_, line), ..] => return Err(ExternalFailure::Malformed { line: *line }),
-    };
-    match (claim, code) {
-        ("SATISFIABLE", 10) if !complete && num_vars > 0 => Err(ExternalFailure::Truncated),
-        ("SATISFIABLE", 10) => Ok(Some(values.into_iter().map(|value| value == Some(true)).collect())),
-        ("UNSATISFIABLE", 20) => Ok(None),
-        ("SATISFIABLE" | "UNSATISFIABLE", code) => Err(ExternalFailure::WrongExitCode { code }),
-        ("UNKNOWN" | "INDETERMINATE", _) => Err(ExternalFailure::AnswersUnknown),
-        _ => Err(ExternalFailure::Malformed { line }),
     }
 }

@@ -11,10 +11,11 @@
 //! | [`Layer::Simulation`] | both | the smaller set is empty, or a random state of it is not in the larger one |
 //! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; none is left, one SAT call |
 //! | [`Layer::Provenance`] | included | the caller's map from choices of `B` to terms over those of `A` |
-//! | [`Layer::Embedded`] | both | [`Embedded`] on what the one-point rule left |
-//! | [`Layer::External`] | both | the caller's [`QbfSolver`], whose claims are checked |
+//! | [`Layer::External`] | both | the caller's [`QbfSolver`], if there is one, on what the one-point rule left |
+//! | [`Layer::Embedded`] | both | [`Embedded`] on the same question, if nobody else has answered it |
 //!
-//! Both answers carry a certificate, and [`verify()`] re-checks it with a fresh SAT solver.
+//! Both answers carry a certificate, and [`verify()`] re-checks it with a fresh SAT solver. The exception is an
+//! external solver that says "included" and gives no witness: that is [`InclusionAnswer::Claimed`].
 //!
 //! Invariant (positions): inside, the choices of `A` are the variables `x0 .. x(u-1)` of a small arena made for
 //! the question, and the choices of `B` follow. So equal structures are equal numbers, whatever the names of
@@ -26,17 +27,21 @@ mod pose;
 mod simulation;
 mod verify;
 
+use std::sync::Arc;
+
 use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
-use thiserror::Error;
 
 use self::cache::Cache;
+use self::one_point::Reduced;
 use self::pose::Posed;
 pub use self::verify::verify;
 use crate::interrupt::Interrupt;
 use crate::qbf::{
-    self, CertificateError, Counterexample, Embedded, Proofs, QbfAnswer, QbfSolver, QbfStatistics, Witness,
+    self, CertificateError, Counterexample, Embedded, Proofs, QbfAnswer, QbfSolver, QbfStatistics, Question,
+    Witness,
 };
 use crate::sat::{Limits, UnknownReason};
+use crate::tally::Tally;
 
 /// Who answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,10 +56,10 @@ pub enum Layer {
     OnePoint,
     /// The caller's map.
     Provenance,
-    /// The embedded solver.
-    Embedded,
     /// The caller's solver.
     External,
+    /// The embedded solver.
+    Embedded,
 }
 
 impl Layer {
@@ -65,8 +70,8 @@ impl Layer {
         Layer::Simulation,
         Layer::OnePoint,
         Layer::Provenance,
-        Layer::Embedded,
         Layer::External,
+        Layer::Embedded,
     ];
 
     /// The name used in reports.
@@ -78,8 +83,8 @@ impl Layer {
             Layer::Simulation => "simulation",
             Layer::OnePoint => "one-point",
             Layer::Provenance => "provenance",
-            Layer::Embedded => "embedded",
             Layer::External => "external",
+            Layer::Embedded => "embedded",
         }
     }
 }
@@ -89,10 +94,12 @@ impl Layer {
 pub enum InclusionAnswer {
     /// Every state is one of the larger set's.
     Included(Layer, Containment),
+    /// The external solver says so, and gives no certificate; or it has said so before.
+    Claimed(Layer),
     /// Some state is not.
     NotIncluded(Layer, Escape),
     /// Neither is known.
-    Unknown(InclusionUnknown),
+    Unknown(UnknownReason),
 }
 
 impl InclusionAnswer {
@@ -100,7 +107,9 @@ impl InclusionAnswer {
     #[must_use]
     pub fn layer(&self) -> Option<Layer> {
         match self {
-            InclusionAnswer::Included(layer, _) | InclusionAnswer::NotIncluded(layer, _) => Some(*layer),
+            InclusionAnswer::Included(layer, _)
+            | InclusionAnswer::Claimed(layer)
+            | InclusionAnswer::NotIncluded(layer, _) => Some(*layer),
             InclusionAnswer::Unknown(_) => None,
         }
     }
@@ -120,23 +129,6 @@ pub struct Containment {
 pub struct Escape {
     /// The choices of the smaller set and their values.
     pub choices: Vec<(VarId, bool)>,
-}
-
-/// Why it is not known whether a set is included.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum InclusionUnknown {
-    /// A solver did not decide.
-    #[error(transparent)]
-    Undecided(#[from] UnknownReason),
-    /// The external solver gave an answer that could not be confirmed.
-    #[error("the answer of `{solver}` is not confirmed: {error}")]
-    Unconfirmed {
-        /// Its name.
-        solver: String,
-        /// What is wrong with its certificate.
-        error: CertificateError,
-    },
 }
 
 /// What was asked and who answered, since the checker was made.
@@ -167,10 +159,10 @@ impl InclusionStatistics {
 pub struct Inclusion {
     cache: Cache,
     embedded: Embedded,
-    embedded_conflicts: Option<u64>,
     external: Option<Box<dyn QbfSolver>>,
     interrupt: Interrupt,
     statistics: InclusionStatistics,
+    external_tally: Arc<Tally>,
 }
 
 /// An answer over the positions of choices.
@@ -178,11 +170,10 @@ pub struct Inclusion {
 enum Verdict {
     /// Vectors over the arena of the question.
     Included(Vec<Vec<Term>>),
+    /// Included, says a solver that gives no witness.
+    Claimed,
     NotIncluded(Vec<bool>),
 }
-
-/// Most conflicts of the embedded solver if there is another one to ask.
-const CONFLICTS_BEFORE_EXTERNAL: u64 = 200_000;
 
 impl Default for Inclusion {
     fn default() -> Inclusion {
@@ -192,10 +183,10 @@ impl Default for Inclusion {
         Inclusion {
             cache: Cache::default(),
             embedded,
-            embedded_conflicts: None,
             external: None,
             interrupt,
             statistics: InclusionStatistics::default(),
+            external_tally: Arc::default(),
         }
     }
 }
@@ -207,8 +198,8 @@ impl Inclusion {
         Inclusion::default()
     }
 
-    /// A checker that asks `external` when all else fails. Its answers count only if they can be confirmed, so
-    /// it should give witnesses, or be good at counterexamples.
+    /// A checker that asks `external` in the place of the embedded solver, which answers what `external` does not.
+    /// A counterexample or a witness of `external` counts only if it can be confirmed.
     #[must_use]
     pub fn with_external(mut external: Box<dyn QbfSolver>) -> Inclusion {
         let inclusion = Inclusion::default();
@@ -216,11 +207,19 @@ impl Inclusion {
         Inclusion { external: Some(external), ..inclusion }
     }
 
-    /// Limits the conflicts of the embedded solver; what is left is for the external one, if there is one.
-    /// Without a limit of the caller or of this kind the embedded solver goes on until it has the answer.
+    /// Has the embedded solver give up on a question after so many conflicts. Without a limit of the caller or of
+    /// this kind it goes on until it has the answer.
     #[must_use]
     pub fn limit_embedded(mut self, conflicts: u64) -> Inclusion {
-        self.embedded_conflicts = Some(conflicts);
+        self.embedded = self.embedded.giving_up_after(conflicts);
+        self
+    }
+
+    /// Counts the answers of the embedded solver, and the claims of the external one that are used.
+    #[must_use]
+    pub fn counting_in(mut self, embedded: &Arc<Tally>, external: &Arc<Tally>) -> Inclusion {
+        self.embedded = self.embedded.counting_in(embedded);
+        self.external_tally = Arc::clone(external);
         self
     }
 
@@ -260,7 +259,7 @@ impl Inclusion {
         posed: &mut Posed,
         provenance: &[(VarId, Term)],
         limits: &Limits,
-    ) -> Result<(Layer, Verdict), InclusionUnknown> {
+    ) -> Result<(Layer, Verdict), UnknownReason> {
         if posed.is_same() {
             return Ok((Layer::Same, Verdict::Included(vec![posed.identity()])));
         }
@@ -279,7 +278,7 @@ impl Inclusion {
         posed: &mut Posed,
         provenance: &[(VarId, Term)],
         limits: &Limits,
-    ) -> Result<(Layer, Verdict), InclusionUnknown> {
+    ) -> Result<(Layer, Verdict), UnknownReason> {
         let sat_calls = &mut self.statistics.sat_calls;
         if let Some(verdict) = simulation::decide(posed, limits, &self.interrupt, sat_calls)? {
             return Ok((Layer::Simulation, verdict));
@@ -299,43 +298,45 @@ impl Inclusion {
         }
         let question = reduced.question();
         let hints: Vec<Vec<Term>> = hint.iter().map(|hint| reduced.restrict(hint)).collect();
-        let mut embedded_limits = limits.clone();
-        let default = self.external.is_some().then_some(CONFLICTS_BEFORE_EXTERNAL);
-        if let Some(most) = self.embedded_conflicts.or(default) {
-            embedded_limits.conflicts = Some(limits.conflicts.unwrap_or(u64::MAX).min(most));
+        if let Some(verdict) = self.ask_external(posed, &question, &reduced, limits)? {
+            return Ok((Layer::External, verdict));
         }
-        let answer = self.embedded.solve_with_hints(&mut posed.arena, &question, &hints, &embedded_limits);
+        let answer = self.embedded.solve_with_hints(&mut posed.arena, &question, &hints, limits);
         self.statistics.embedded = self.embedded.statistics();
-        let unknown = match self.verdict(answer, &reduced) {
-            Ok(verdict) => return Ok((Layer::Embedded, verdict)),
-            Err(unknown) => unknown,
-        };
-        let Some(external) = &mut self.external else { return Err(unknown) };
-        if let Some(reason) = limits.stop_reason(&self.interrupt) {
-            return Err(reason.into());
-        }
-        let answer = external.solve(&mut posed.arena, &question, limits);
-        if !matches!(answer, QbfAnswer::Unknown(_)) {
-            self.statistics.sat_calls += 1;
-            if let Err(error) = qbf::verify(&posed.arena, &question, &answer, Proofs::Trusted, limits) {
-                return Err(InclusionUnknown::Unconfirmed { solver: external.name().to_owned(), error });
-            }
-        }
-        Ok((Layer::External, self.verdict(answer, &reduced)?))
+        Ok((Layer::Embedded, verdict(answer, &reduced)?))
     }
 
-    /// The answer to the reduced question as one to the whole.
-    fn verdict(&self, answer: QbfAnswer, reduced: &one_point::Reduced) -> Result<Verdict, InclusionUnknown> {
-        match answer {
-            QbfAnswer::True(Some(Witness { vectors })) => {
-                Ok(Verdict::Included(vectors.iter().map(|vector| reduced.extend(vector)).collect()))
+    /// What the external solver says, if there is one and its answer counts.
+    fn ask_external(
+        &mut self,
+        posed: &mut Posed,
+        question: &Question,
+        reduced: &Reduced,
+        limits: &Limits,
+    ) -> Result<Option<Verdict>, UnknownReason> {
+        let Some(external) = &mut self.external else { return Ok(None) };
+        let answer = external.solve(&mut posed.arena, question, limits);
+        match &answer {
+            QbfAnswer::True(None) => {
+                self.external_tally.count_claim();
+                return Ok(Some(Verdict::Claimed));
             }
-            QbfAnswer::False(Counterexample { values }) => Ok(Verdict::NotIncluded(values)),
-            QbfAnswer::True(None) => Err(InclusionUnknown::Unconfirmed {
-                solver: self.external.as_ref().map_or_else(String::new, |solver| solver.name().to_owned()),
-                error: CertificateError::Missing,
-            }),
-            QbfAnswer::Unknown(reason) => Err(reason.into()),
+            // Limits of the run; or the embedded solver has given up in a race, and need not be asked again.
+            QbfAnswer::Unknown(
+                reason
+                @ (UnknownReason::Interrupted | UnknownReason::Deadline | UnknownReason::ConflictLimit),
+            ) => return Err(reason.clone()),
+            QbfAnswer::Unknown(_) => return Ok(None),
+            QbfAnswer::True(Some(_)) | QbfAnswer::False(_) => {}
+        }
+        self.statistics.sat_calls += 1;
+        match qbf::verify(&posed.arena, question, &answer, Proofs::Trusted, limits) {
+            Ok(()) => verdict(answer, reduced).map(Some),
+            Err(CertificateError::Undecided(reason)) => Err(reason),
+            Err(error) => {
+                self.external_tally.count_failure(&error);
+                Ok(None)
+            }
         }
     }
 
@@ -358,5 +359,17 @@ impl Inclusion {
     #[must_use]
     pub fn statistics(&self) -> InclusionStatistics {
         self.statistics
+    }
+}
+
+/// The answer to the reduced question as one to the whole.
+fn verdict(answer: QbfAnswer, reduced: &Reduced) -> Result<Verdict, UnknownReason> {
+    match answer {
+        QbfAnswer::True(Some(Witness { vectors })) => {
+            Ok(Verdict::Included(vectors.iter().map(|vector| reduced.extend(vector)).collect()))
+        }
+        QbfAnswer::True(None) => Ok(Verdict::Claimed),
+        QbfAnswer::False(Counterexample { values }) => Ok(Verdict::NotIncluded(values)),
+        QbfAnswer::Unknown(reason) => Err(reason),
     }
 }

@@ -1,17 +1,21 @@
 //! SAT and QBF solvers behind two narrow traits.
 //!
-//! Engines and encodings know [`SatSolver`]; which solver answers is decided where it is made.
+//! Engines and encodings know [`SatSolver`] and [`Inclusion`]; which solver answers is decided where they are made.
+//! [`Solvers`] makes them as the user has chosen.
 //!
 //! ```text
+//! solvers      who answers the questions of a run: the user's choice, and what was counted
+//! installed    the solvers of this machine, for `cusp solvers`
+//! tally        what one solver did in a run
 //! sat          the trait, its answers, limits and state contract
 //! interrupt    stopping a solver from another thread
 //! cadical      CaDiCaL in process, the solver of every engine
 //! proof        a small checker for its proofs, for `--check-proofs`
-//! reference    a truth table, the oracle of the tests
 //! external_sat any program that reads DIMACS
 //! qbf          forall-exists questions: the trait, certificates, the embedded solver
 //! inclusion    is every state of one parametric set one of another's? In layers, cheapest first
 //! process      child processes, bounded and always reaped, for all external programs
+//! version      how they tell their version
 //! ```
 //!
 //! ```
@@ -31,7 +35,8 @@
 //! - An answer is never guessed: whatever goes wrong, a solver says [`Answer::Unknown`] with a
 //!   [reason](UnknownReason).
 //! - Every adapter passes one conformance suite, `tests/solvers/conformance.rs`; a new adapter adds one line.
-//! - A model of an external program is checked before it is believed, and its "unsatisfiable" confirmed.
+//! - A model of an external program is checked before it is believed. Its "unsatisfiable" is confirmed, or
+//!   counted as a claim that nobody has checked.
 //! - Nothing is printed, and no thread and no child process outlives the call that started it.
 //!
 //! # Traps
@@ -44,12 +49,15 @@
 pub mod cadical;
 pub mod external_sat;
 pub mod inclusion;
+pub mod installed;
 pub mod interrupt;
 pub mod process;
 pub mod proof;
 pub mod qbf;
-pub mod reference;
 pub mod sat;
+pub mod solvers;
+pub mod tally;
+pub mod version;
 
 pub use crate::cadical::CadicalSolver;
 pub use crate::external_sat::ExternalSat;
@@ -57,5 +65,6 @@ pub use crate::inclusion::{Inclusion, InclusionAnswer};
 pub use crate::interrupt::Interrupt;
 pub use crate::process::Program;
 pub use crate::qbf::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, Question, Race};
-pub use crate::reference::Reference;
 pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};
+pub use crate::solvers::{Choice, QbfChoice, SatChoice, Solvers};
+pub use crate::tally::Tally;

@@ -13,16 +13,19 @@
 //! What a grandchild does after it has left the process group is beyond us; it cannot block us either. Memory
 //! limits need Linux (`prlimit`); elsewhere asking for one is an error rather than a wish.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tempfile::TempPath;
 use thiserror::Error;
 
 use crate::interrupt::Interrupt;
@@ -41,14 +44,21 @@ const STDERR_KEPT: usize = 4096;
 pub struct Program {
     /// Path, or a name to look up in `PATH`.
     pub path: PathBuf,
-    /// Arguments. [`Program::INPUT`] stands for the name of a file with the input; without it the input
-    /// goes to standard input.
+    /// Arguments. [`Program::INPUT`] in one of them stands for the name of a file with the input; without it the
+    /// input goes to standard input. [`Program::OUTPUT`] stands for the name of a file that the program writes.
     pub arguments: Vec<OsString>,
 }
 
+/// A command line without a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the command is empty")]
+pub struct EmptyCommand;
+
 impl Program {
-    /// The argument that is replaced by the name of the input file.
-    pub const INPUT: &str = "{input}";
+    /// What is replaced by the name of the input file, alone or inside of an argument.
+    pub const INPUT: &str = "{file}";
+    /// What is replaced by the name of the output file, alone or inside of an argument.
+    pub const OUTPUT: &str = "{output}";
 
     /// A program without arguments, which reads standard input.
     #[must_use]
@@ -63,11 +73,43 @@ impl Program {
         self
     }
 
+    /// A command line: a program and its arguments with spaces between them. There is no way to quote a space.
+    ///
+    /// # Errors
+    /// If there is nothing but spaces.
+    pub fn parse(command: &str) -> Result<Program, EmptyCommand> {
+        let mut words = command.split_whitespace();
+        let path = words.next().ok_or(EmptyCommand)?;
+        Ok(words.fold(Program::new(path), Program::argument))
+    }
+
+    /// Whether some argument mentions a placeholder.
+    #[must_use]
+    pub fn mentions(&self, placeholder: &str) -> bool {
+        self.arguments.iter().any(|argument| argument.to_str().is_some_and(|text| text.contains(placeholder)))
+    }
+
+    /// Where the program is: its path, or the first executable file of its name in `PATH`.
+    #[must_use]
+    pub fn find(&self) -> Option<PathBuf> {
+        if self.path.components().count() > 1 {
+            return is_executable(&self.path).then(|| self.path.clone());
+        }
+        let directories = std::env::var_os("PATH")?;
+        std::env::split_paths(&directories)
+            .map(|directory| directory.join(&self.path))
+            .find(|path| is_executable(path))
+    }
+
     /// The name people know the program by.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// What a child process may use.
@@ -77,7 +119,7 @@ pub struct ProcessLimits {
     pub deadline: Option<Instant>,
     /// Most bytes of address space.
     pub memory: Option<u64>,
-    /// Most bytes on its standard output.
+    /// Most bytes on its standard output, and as many in its output file.
     pub output: usize,
 }
 
@@ -115,6 +157,8 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// The first 4 KiB it wrote to standard error.
     pub stderr: Vec<u8>,
+    /// All it wrote to its output file, if its command has one.
+    pub output: Option<Vec<u8>>,
 }
 
 /// Why there is no [`Finished`].
@@ -161,12 +205,12 @@ pub enum ProcessError {
 
 /// Runs `program` on `input` until it ends, within `limits` and until interrupted.
 ///
-/// If an argument is [`Program::INPUT`], the input goes to a temporary file whose name ends in `suffix`;
+/// If an argument mentions [`Program::INPUT`], the input goes to a temporary file whose name ends in `suffix`;
 /// otherwise to standard input.
 ///
 /// # Errors
 ///
-/// If the program does not start, or had to be killed. No process is left behind in any case.
+/// If the program does not start, or had to be killed. No process and no file is left behind in any case.
 pub fn run(
     program: &Program,
     input: &[u8],
@@ -178,21 +222,21 @@ pub fn run(
     let system =
         |error: io::Error| ProcessError::System { program: name.clone(), message: error.to_string() };
     let mut command = Command::new(&program.path);
-    let wants_file = program.arguments.iter().any(|argument| argument == Program::INPUT);
-    let file = if wants_file {
-        let mut file = tempfile::Builder::new().prefix("cusp-").suffix(suffix).tempfile().map_err(system)?;
-        file.write_all(input).map_err(system)?;
-        Some(file.into_temp_path())
-    } else {
-        None
+    let file = |is_wanted: bool, text: &[u8], suffix: &str| -> io::Result<Option<TempPath>> {
+        if !is_wanted {
+            return Ok(None);
+        }
+        let mut file = tempfile::Builder::new().prefix("cusp-").suffix(suffix).tempfile()?;
+        file.write_all(text)?;
+        Ok(Some(file.into_temp_path()))
     };
+    let input_file = file(program.mentions(Program::INPUT), input, suffix).map_err(system)?;
+    let output_file = file(program.mentions(Program::OUTPUT), &[], ".out").map_err(system)?;
     for argument in &program.arguments {
-        match &file {
-            Some(path) if argument == Program::INPUT => command.arg(path),
-            _ => command.arg(argument),
-        };
+        let argument = with_file(argument, Program::INPUT, input_file.as_deref());
+        command.arg(with_file(&argument, Program::OUTPUT, output_file.as_deref()));
     }
-    command.stdin(if wants_file { Stdio::null() } else { Stdio::piped() });
+    command.stdin(if input_file.is_some() { Stdio::null() } else { Stdio::piped() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
         return Err(ProcessError::Deadline { program: name });
@@ -202,7 +246,29 @@ pub fn run(
         .map_err(|error| ProcessError::Start { program: name.clone(), message: error.to_string() })?;
     let running = Running { group: Pid::from_child(&child), child, reaped: false };
     running.restrict(limits).map_err(system)?;
-    running.attend(&name, input, limits, interrupt)
+    let mut finished = running.attend(&name, input, limits, interrupt)?;
+    if let Some(path) = output_file {
+        let mut text = Vec::new();
+        let most = limits.output as u64;
+        File::open(&path).map_err(system)?.take(most + 1).read_to_end(&mut text).map_err(system)?;
+        if text.len() as u64 > most {
+            return Err(ProcessError::OutputTooLarge { program: name, limit: limits.output });
+        }
+        finished.output = Some(text);
+    }
+    Ok(finished)
+}
+
+/// An argument with the name of a file in the place of the placeholder.
+fn with_file(argument: &OsStr, placeholder: &str, file: Option<&Path>) -> OsString {
+    let (Some(text), Some(file)) = (argument.to_str(), file) else { return argument.to_owned() };
+    let mut parts = text.split(placeholder);
+    let mut replaced = OsString::from(parts.next().unwrap_or_default());
+    for part in parts {
+        replaced.push(file);
+        replaced.push(part);
+    }
+    replaced
 }
 
 /// A child that is not yet reaped.
@@ -297,7 +363,12 @@ impl Running {
                 if stdout.overflowed {
                     return Err(too_large());
                 }
-                return Ok(Finished { exit: status.into(), stdout: stdout.kept, stderr: stderr.kept });
+                return Ok(Finished {
+                    exit: status.into(),
+                    stdout: stdout.kept,
+                    stderr: stderr.kept,
+                    output: None,
+                });
             }
             stdin.feed();
             stdout.collect();

@@ -26,7 +26,7 @@ mod shape;
 pub mod verify;
 mod witness;
 
-use cusp_encodings::{Qcir, Quantifier, Term, TermArena, VarId};
+use cusp_encodings::{Term, TermArena, VarId};
 
 pub use self::embedded::Embedded;
 pub use self::external::ExternalQbf;
@@ -47,29 +47,6 @@ pub struct Question {
     pub existential: Vec<VarId>,
     /// What is to be made true.
     pub matrix: Term,
-}
-
-impl Question {
-    /// The question of a prenex formula, if its prefix is forall-exists (either block may be missing).
-    #[must_use]
-    pub fn from_qcir(arena: &TermArena, formula: &Qcir) -> Option<Question> {
-        let prefix = formula.closed_prefix(arena);
-        let (mut universal, mut existential) = (Vec::new(), Vec::new());
-        for (quantifier, var) in prefix.variables() {
-            match quantifier {
-                Quantifier::Forall if !existential.is_empty() => return None,
-                Quantifier::Forall => universal.push(var),
-                Quantifier::Exists => existential.push(var),
-            }
-        }
-        Some(Question { universal, existential, matrix: formula.matrix })
-    }
-
-    /// The question as a prenex formula, for writing.
-    #[must_use]
-    pub fn to_qcir(&self) -> Qcir {
-        Qcir::forall_exists(self.universal.iter().copied(), self.existential.iter().copied(), self.matrix)
-    }
 }
 
 /// What a solver says about a [`Question`].

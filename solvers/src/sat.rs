@@ -102,14 +102,6 @@ pub enum UnknownReason {
         /// Name of the solver.
         solver: String,
     },
-    /// More variables than the reference solver tabulates.
-    #[error("{variables} variables are more than the {most} of a truth table")]
-    TooManyVariables {
-        /// Variables of the formula.
-        variables: usize,
-        /// Most that are tabulated.
-        most: usize,
-    },
     /// The solver found no model, but its proof was not accepted.
     #[error("the proof of unsatisfiability is rejected: {0}")]
     UnverifiedUnsat(#[from] ProofError),

@@ -8,19 +8,23 @@ mod questions;
 #[path = "common/random.rs"]
 #[allow(dead_code, reason = "shared with the tests of SAT solvers")]
 mod random;
+#[path = "common/sets.rs"]
+#[allow(dead_code, reason = "shared with the bench")]
+mod sets;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use cusp_encodings::state::Guards;
 use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
-use cusp_solvers::inclusion::{Inclusion, InclusionAnswer, InclusionUnknown, Layer, verify};
+use cusp_solvers::inclusion::{Inclusion, InclusionAnswer, Layer, verify};
 use cusp_solvers::qbf::{
     CertificateError, Counterexample, Proofs, QbfAnswer, QbfSolver, QbfStatistics, Question,
 };
-use cusp_solvers::{Interrupt, Limits, UnknownReason};
+use cusp_solvers::{Interrupt, Limits, Tally, UnknownReason};
 
 use crate::questions::{COLUMNS, number_from_environment, random_terms};
 use crate::random::Rng;
+use crate::sets::{arbitrary, renamed};
 
 /// All states of a set over at most eight choices.
 fn states(arena: &TermArena, set: &SymbolicState) -> BTreeSet<u64> {
@@ -66,7 +70,7 @@ fn random_pair(rng: &mut Rng, arena: &mut TermArena) -> (SymbolicState, Symbolic
         // A branch and the merge it went into.
         1 => {
             let smaller = random_set(rng, arena, &mine, values);
-            let merge = larger.merge(arena, &smaller, Guards::MayOverlap);
+            let merge = larger.merge(arena, &smaller);
             (smaller, merge, Vec::new())
         }
         // An instance of the larger set, sometimes with the way back.
@@ -81,18 +85,14 @@ fn random_pair(rng: &mut Rng, arena: &mut TermArena) -> (SymbolicState, Symbolic
             (smaller, larger, map)
         }
         // The same set under other names.
-        3 => {
-            let renaming = arena.rename_fresh(&larger.terms(), |_| true);
-            let terms = renaming.terms;
-            (SymbolicState { guard: terms[0], values: terms[1..].to_vec() }, larger, Vec::new())
-        }
+        3 => (renamed(arena, &larger), larger, Vec::new()),
         // Everything, or everything under a condition.
         _ => {
             let smaller = random_set(rng, arena, &mine, values);
-            let mut everything = SymbolicState::arbitrary(arena, values as usize);
+            let mut everything = arbitrary(arena, values as usize);
             if rng.below(2) == 0 {
                 let condition = random_terms(rng, arena, &arena.support(&everything.values), 4);
-                everything = everything.assume(arena, condition[condition.len() - 1]);
+                everything.guard = condition[condition.len() - 1];
             }
             (smaller, everything, Vec::new())
         }
@@ -114,7 +114,7 @@ fn random_sets_are_included_iff_their_states_are_and_every_layer_answers() {
         match &answer {
             InclusionAnswer::Included(..) => assert!(expected, "CUSP_SEED={seed}: {answer:?}"),
             InclusionAnswer::NotIncluded(..) => assert!(!expected, "CUSP_SEED={seed}: {answer:?}"),
-            InclusionAnswer::Unknown(reason) => panic!("CUSP_SEED={seed}: {reason}"),
+            answer => panic!("CUSP_SEED={seed}: {answer:?}"),
         }
         let proofs = if seed % 16 == 0 { Proofs::Checked } else { Proofs::Trusted };
         let verdict = verify(&arena, &smaller, &larger, &answer, proofs, &Limits::NONE);
@@ -152,7 +152,7 @@ fn both_answers_of_each_layer_have_certificates_that_do_not_fit_other_questions(
                 *value = !*value;
                 InclusionAnswer::NotIncluded(layer, escape)
             }
-            InclusionAnswer::Unknown(reason) => panic!("seed {seed}: {reason}"),
+            answer => panic!("seed {seed}: {answer:?}"),
         };
         let verdict = verify(&arena, &smaller, &larger, &mutated, Proofs::Trusted, &Limits::NONE);
         let is_included = states(&arena, &smaller).is_subset(&states(&arena, &larger));
@@ -190,11 +190,11 @@ fn interrupts_and_limits_leave_the_question_open() {
     let interrupt = inclusion.interrupt();
     interrupt.request();
     let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE);
-    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Interrupted.into()));
+    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Interrupted));
     interrupt.clear();
     let past = Limits { deadline: Some(std::time::Instant::now()), ..Limits::NONE };
     let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &past);
-    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Deadline.into()));
+    assert_eq!(answer, InclusionAnswer::Unknown(UnknownReason::Deadline));
     assert_eq!(inclusion.statistics().unknown, 2);
     let error = verify(&arena, &smaller, &larger, &answer, Proofs::Trusted, &Limits::NONE);
     assert_eq!(error, Err(CertificateError::Missing));
@@ -228,9 +228,9 @@ impl QbfSolver for Stubborn {
     }
 }
 
-/// A question that no layer before the external one may decide: no state is random enough, nothing is defined,
-/// and the embedded solver has no conflicts to spend.
-fn ask_external(answer: QbfAnswer, is_included: bool) -> InclusionAnswer {
+/// A question that no layer before the external one may decide: no state is random enough, and nothing is
+/// defined. With what was counted for the embedded and for the external solver.
+fn ask_external(answer: QbfAnswer, is_included: bool) -> (InclusionAnswer, [Arc<Tally>; 2]) {
     let mut arena = TermArena::new();
     let x: Vec<Term> = (0..9).map(|_| arena.fresh()).collect();
     let y: Vec<Term> = (0..9).map(|_| arena.fresh()).collect();
@@ -241,25 +241,44 @@ fn ask_external(answer: QbfAnswer, is_included: bool) -> InclusionAnswer {
     let all = arena.and_all(y.iter().copied());
     let guard = if is_included { arena.or(y[0], y[1]) } else { !all };
     let larger = SymbolicState { guard, values: pairs(&mut arena, &y) };
-    let mut inclusion = Inclusion::with_external(Box::new(Stubborn(answer))).limit_embedded(0);
-    inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE)
+    let tallies = [(); 2].map(|()| Arc::new(Tally::default()));
+    let external = Box::new(Stubborn(answer));
+    let mut inclusion = Inclusion::with_external(external).counting_in(&tallies[0], &tallies[1]);
+    let answer = inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE);
+    if let InclusionAnswer::Claimed(_) = &answer {
+        let again = inclusion.check(&mut arena, &smaller, &larger, &[], &Limits::NONE);
+        assert_eq!(again, InclusionAnswer::Claimed(Layer::Cache), "a claim stays one");
+        let verified = verify(&arena, &smaller, &larger, &answer, Proofs::Trusted, &Limits::NONE);
+        assert_eq!(verified, Err(CertificateError::Missing));
+    }
+    (answer, tallies)
 }
 
 #[test]
-fn the_external_solver_is_asked_last_and_believed_only_with_a_certificate() {
+fn a_confirmed_counterexample_of_the_external_solver_is_the_answer() {
     let counterexample = QbfAnswer::False(Counterexample { values: Vec::new() });
-    let refuted = ask_external(counterexample.clone(), false);
+    let (refuted, [embedded, external]) = ask_external(counterexample, false);
     assert!(matches!(refuted, InclusionAnswer::NotIncluded(Layer::External, _)), "{refuted:?}");
-    let lie = ask_external(counterexample, true);
-    assert!(
-        matches!(lie, InclusionAnswer::Unknown(InclusionUnknown::Unconfirmed { .. })),
-        "a false counterexample: {lie:?}"
-    );
-    let claim = ask_external(QbfAnswer::True(None), false);
-    assert!(
-        matches!(claim, InclusionAnswer::Unknown(InclusionUnknown::Unconfirmed { .. })),
-        "a claim without a witness: {claim:?}"
-    );
-    let open = ask_external(QbfAnswer::Unknown(UnknownReason::GaveUp), false);
-    assert_eq!(open, InclusionAnswer::Unknown(UnknownReason::GaveUp.into()));
+    assert_eq!((embedded.answers(), external.claims(), external.failures()), (0, 0, 0));
+}
+
+#[test]
+fn the_embedded_solver_answers_what_the_external_one_does_not() {
+    let counterexample = QbfAnswer::False(Counterexample { values: Vec::new() });
+    let (lie, [embedded, external]) = ask_external(counterexample, true);
+    assert!(matches!(lie, InclusionAnswer::Included(Layer::Embedded, _)), "{lie:?}");
+    assert_eq!((embedded.answers(), external.claims(), external.failures()), (1, 0, 1));
+    assert_eq!(external.last_failure().as_deref(), Some("the counterexample has a witness"));
+    let (open, [embedded, external]) = ask_external(QbfAnswer::Unknown(UnknownReason::GaveUp), false);
+    assert!(matches!(open, InclusionAnswer::NotIncluded(Layer::Embedded, _)), "{open:?}");
+    assert_eq!((embedded.answers(), external.claims()), (1, 0));
+    let (stopped, _) = ask_external(QbfAnswer::Unknown(UnknownReason::Deadline), false);
+    assert_eq!(stopped, InclusionAnswer::Unknown(UnknownReason::Deadline));
+}
+
+#[test]
+fn an_inclusion_without_a_witness_is_a_claim() {
+    let (claim, [embedded, external]) = ask_external(QbfAnswer::True(None), false);
+    assert_eq!(claim, InclusionAnswer::Claimed(Layer::External));
+    assert_eq!((embedded.answers(), external.claims(), external.failures()), (0, 1, 0));
 }

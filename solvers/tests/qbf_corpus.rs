@@ -4,10 +4,12 @@
 
 #[path = "common/corpus.rs"]
 mod corpus;
+#[path = "common/qcir.rs"]
+mod qcir;
 
-use cusp_encodings::{Qcir, TermArena};
+use cusp_encodings::TermArena;
 use cusp_solvers::Limits;
-use cusp_solvers::qbf::{Embedded, Proofs, QbfAnswer, QbfSolver, Question, verify};
+use cusp_solvers::qbf::{Embedded, Proofs, QbfAnswer, QbfSolver, verify};
 
 #[test]
 fn corpus_instances_have_their_expected_answers() {
@@ -15,8 +17,7 @@ fn corpus_instances_have_their_expected_answers() {
     assert_eq!(instances.len(), 25, "the manifest lists all instances");
     for instance in instances {
         let mut arena = TermArena::new();
-        let formula = Qcir::from_qcir(&instance.qcir, &mut arena).expect("the corpus is well-formed");
-        let question = Question::from_qcir(&arena, &formula).expect("the corpus is forall-exists");
+        let question = qcir::read(&instance.qcir, &mut arena);
         let answer = Embedded::new().solve(&mut arena, &question, &Limits::NONE);
         match &answer {
             QbfAnswer::True(_) => assert!(instance.is_true, "{} is false", instance.name),

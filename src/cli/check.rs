@@ -39,7 +39,7 @@ pub fn run(args: &CheckArgs, output: &mut Output, leave_at_once: fn()) -> Status
                 return Status::Usage;
             }
         };
-    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once).asking(args.solvers.choice());
     let command = Command { args, options: args.options(), session: &session };
     if command.options.dialect == Dialect::Getafix
         && args.program.threads != ThreadLimit::Unbounded
@@ -86,7 +86,7 @@ impl Command<'_> {
         if self.args.all {
             return self.each_assertion(&source, output);
         }
-        let (checked, counts) = self.session.within_limits(source.name(), |budget, progress| {
+        let (checked, counts) = self.session.within_limits(source.name(), output, |budget, progress| {
             check::check(&source, &self.options, budget, progress)
         });
         match checked {
@@ -127,7 +127,7 @@ impl Command<'_> {
                 break;
             }
             let task = prepared.task.only_assertion(procedure, edge);
-            let (answer, counts) = self.session.within_limits(source.name(), |budget, progress| {
+            let (answer, counts) = self.session.within_limits(source.name(), output, |budget, progress| {
                 pipeline::answer(&task, self.options.setup, budget, progress)
             });
             let span = task.program.procedure(procedure).edge(edge).span;

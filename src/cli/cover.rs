@@ -55,9 +55,9 @@ impl Command<'_> {
             Err(status) => return status,
         };
         let name = input.source.name();
-        let (covered, _) = self
-            .session
-            .within_limits(name, |budget, progress| cover::cover(&input, &self.options, budget, progress));
+        let (covered, _) = self.session.within_limits(name, output, |budget, progress| {
+            cover::cover(&input, &self.options, budget, progress)
+        });
         let Covered { prepared, answer } = match covered {
             Ok(covered) => covered,
             Err(found) => return bad_input(COMMAND, &input, &found, json, output),

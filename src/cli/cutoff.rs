@@ -37,8 +37,9 @@ fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Outp
         output.message(&text);
     }
     let name = input.source.name();
-    let (answer, _) = session
-        .within_limits(name, |budget, progress| cutoff(&prepared.net, Patience::default(), budget, progress));
+    let (answer, _) = session.within_limits(name, output, |budget, progress| {
+        cutoff(&prepared.net, Patience::default(), budget, progress)
+    });
     match answer {
         Ok(answer) => {
             let text = if args.json {

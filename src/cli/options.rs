@@ -12,6 +12,8 @@ use crate::pipeline::Setup;
 use crate::pipeline::table::{AUTO, Choice};
 use crate::{check, cover};
 
+use super::solver_args::SolverArgs;
+
 /// The tool.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, after_help = HELP, max_term_width = 100)]
@@ -36,6 +38,8 @@ pub enum Command {
     Engines(EnginesArgs),
     /// Lay out programs
     Fmt(FmtArgs),
+    /// List the SAT and QBF solvers that `cusp check` can ask
+    Solvers(SolversArgs),
 }
 
 const HELP: &str = "\
@@ -48,6 +52,7 @@ Examples:
   cusp cutoff lock.tts                  how many threads show all that can happen?
   cusp engines lock.bp                  which engines take this program?
   cusp fmt --write *.bp                 lay out programs in place
+  cusp solvers                          which solvers are there?
 
 Exit codes:
   0    safe: what was asked holds
@@ -67,6 +72,7 @@ Examples:
   cusp check --replicate mutex.bp          main is run by any number of threads
   cusp check --all driver.bp               a verdict for each assertion
   cusp check --engine bmc --stats deep.bp  one engine only, and what it did
+  cusp check --sat 'kissat {file}' deep.bp an external program answers SAT questions
   cusp check --timeout 60 --memory 4G *.bp one line for each file, and a summary
   generate | cusp check --json -           read standard input, write JSON
 
@@ -257,6 +263,18 @@ pub struct CheckArgs {
     /// Write the certificate or the trace to this file, for `cusp replay`
     #[arg(long, value_name = "FILE")]
     pub certificate: Option<PathBuf>,
+
+    /// Who answers questions
+    #[command(flatten)]
+    pub solvers: SolverArgs,
+}
+
+/// Options of `cusp solvers`.
+#[derive(Debug, ClapArgs)]
+pub struct SolversArgs {
+    /// Write one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 const REPLAY_HELP: &str = "\

@@ -55,7 +55,8 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
     let task = &prepared.task;
     let verdict = Verdict::from(evidence);
     let checked = what_was_checked(task, &verdict);
-    let (certified, _) = session.within_limits(source.name(), |budget, _| certify(task, verdict, budget));
+    let (certified, _) =
+        session.within_limits(source.name(), output, |budget, _| certify(task, verdict, budget));
     let certified = match certified {
         Ok(certified) => certified,
         Err(rejection) => {

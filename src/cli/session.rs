@@ -1,7 +1,11 @@
 //! What all commands that work through files do in the same way: Ctrl-C, limits, progress, and the summary.
 
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use cusp_solvers::solvers::Doubt;
+use cusp_solvers::{Choice, Solvers};
 
 use crate::budget::{Budget, Limits};
 use crate::evidence::Verdict;
@@ -18,6 +22,7 @@ use super::tally::Tally;
 pub(super) struct Session {
     interrupt: Arc<Interrupt>,
     limits: Limits,
+    solvers: Choice,
     /// No summary, no progress.
     quiet: bool,
 }
@@ -25,7 +30,13 @@ pub(super) struct Session {
 impl Session {
     /// From now on, Ctrl-C is noticed.
     pub fn new(limits: Limits, quiet: bool, leave_at_once: fn()) -> Self {
-        Self { interrupt: Interrupt::listen(leave_at_once), limits, quiet }
+        let (interrupt, solvers) = (Interrupt::listen(leave_at_once), Choice::default());
+        Self { interrupt, limits, solvers, quiet }
+    }
+
+    /// The same with questions answered by these solvers.
+    pub fn asking(self, solvers: Choice) -> Self {
+        Self { solvers, ..self }
     }
 
     /// Works through the files one after the other, and sums up what became of them. A summary is shown if there are
@@ -67,17 +78,25 @@ impl Session {
     }
 
     /// Does something within the limits, with progress on the terminal and an eye on Ctrl-C. Returns the figures that
-    /// were counted, too.
+    /// were counted, too. External solvers that failed are named, since the user has chosen them.
     pub fn within_limits<T>(
         &self,
         name: &str,
+        output: &mut Output,
         work: impl FnOnce(&Budget, &dyn Progress) -> T,
     ) -> (T, Vec<(String, u64)>) {
         let (budget, _watch) = Budget::start(self.limits);
+        let budget = budget.asking(Solvers::new(self.solvers.clone()));
         let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
         let progress = Counting::new(progress::for_terminal(self.quiet, name));
         let done = work(&budget, &progress);
-        (done, progress.counts())
+        let mut counts = progress.counts();
+        counts.extend(budget.solvers().figures());
+        drop(progress);
+        if !self.quiet {
+            output.message(&complaints(&budget.solvers().doubts()));
+        }
+        (done, counts)
     }
 }
 
@@ -91,6 +110,20 @@ impl Status {
             Verdict::Unknown(_) => Self::Unknown,
         }
     }
+}
+
+/// Which external programs failed.
+fn complaints(doubts: &[Doubt]) -> String {
+    let mut text = String::new();
+    for Doubt { program, failures, last_failure, .. } in doubts.iter().filter(|doubt| doubt.failures > 0) {
+        let why = last_failure.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "note: `{program}` failed to answer (times: {failures}), and a built-in solver answered instead; the last \
+             time: {why}"
+        );
+    }
+    text
 }
 
 /// What to say about evidence that was rejected.

@@ -29,7 +29,7 @@ use std::sync::OnceLock;
 use crate::budget::Budget;
 use crate::certify::{Certified, Rejection};
 use crate::engines::{Bounds, Engine};
-use crate::evidence::{Question, Reason, Verdict, VerdictOn};
+use crate::evidence::{Question, Reason, Unknown, Verdict, VerdictOn};
 use crate::progress::Progress;
 use table::{AUTO, BoxedEngine, Choice, HasEngines};
 use translate::Translation;
@@ -135,6 +135,7 @@ pub fn answer<Q: Route>(
         }
         Choice::Auto => auto(&reductions, setup.bounds, budget, progress),
     };
+    let answer = blaming_claims(answer, budget);
     shortened(question, answer, budget, progress)
 }
 
@@ -257,6 +258,35 @@ pub fn decide<Q: Route>(
     question.complete(verdict, budget).unwrap_or_else(|why| {
         Reason::GaveUp(format!("a proof was found that cannot be checked: {why}")).into()
     })
+}
+
+/// The same answer, but evidence that was rejected is no bug in Cusp if it rests on what an external solver said and
+/// nobody could check: then the answer is unknown, and names the program.
+fn blaming_claims<Q: Route>(mut answer: Answer<Q>, budget: &Budget) -> Answer<Q> {
+    let doubts = budget.solvers().doubts();
+    let claims = doubts.iter().filter(|doubt| doubt.claims > 0);
+    let claims: Vec<String> =
+        claims.map(|doubt| format!("{} answers of `{}`", doubt.claims, doubt.program)).collect();
+    if claims.is_empty() {
+        return answer;
+    }
+    answer.failures.retain(|failure| !matches!(failure.problem, Problem::Rejected(_)));
+    let why = match &answer.result {
+        // Two verdicts with accepted evidence that contradict each other rest on no claim.
+        Err(_) if answer.engine == AUTO => return answer,
+        Err(rejection) => format!("the evidence of the {} engine was rejected ({rejection})", answer.engine),
+        Ok(certified) => match certified.verdict() {
+            Verdict::Unknown(Unknown { reason: Reason::GaveUp(why), .. }) => why.clone(),
+            _ => return answer,
+        },
+    };
+    let claims = claims.join(" and ");
+    let reason = Reason::GaveUp(format!(
+        "{why}; the engine relied on {claims} that nobody could check, and `--sat cadical --qbf embedded` does without \
+         them"
+    ));
+    answer.result = Ok(Certified::unknown(reason.into()));
+    answer
 }
 
 /// The reductions of one question. Each is made when it is first asked for, and once for all engines.

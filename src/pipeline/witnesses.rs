@@ -88,6 +88,7 @@ fn find(task: &Task, certificate: &Relations, budget: &Budget) -> Result<(Formul
             InclusionAnswer::NotIncluded(..) => {
                 Err(Stop::Rejected(format!("obligation {} is not met", obligation.number)))
             }
+            InclusionAnswer::Claimed(_) => unreachable!("the embedded solver gives witnesses"),
             InclusionAnswer::Unknown(why) => match budget.exhausted() {
                 Some(reason) => Err(Stop::Exhausted(reason)),
                 None => Err(Stop::Rejected(format!("obligation {}: {why}", obligation.number))),

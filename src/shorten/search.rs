@@ -4,7 +4,7 @@
 //! halved until nothing is left to ask.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, VarId};
-use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
+use cusp_solvers::{Answer, Limits, SatSolver};
 
 use super::unroll::{Arrival, Unrolling, Walk};
 use crate::budget::Budget;
@@ -48,7 +48,7 @@ impl Said {
 struct Search<'s, 'a> {
     unrolling: &'s mut Unrolling<'a>,
     encoder: CnfEncoder,
-    solver: CadicalSolver,
+    solver: Box<dyn SatSolver>,
     effort: &'s mut Effort,
 }
 
@@ -60,8 +60,7 @@ pub(super) fn shortest(unrolling: &mut Unrolling<'_>, effort: &mut Effort, budge
     else {
         return Found { walk: None, closed: true };
     };
-    let mut solver = CadicalSolver::new();
-    solver.share_interrupt(budget.solvers());
+    let solver = budget.sat_solver();
     let encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
     let mut search = Search { unrolling, encoder, solver, effort };
     let mut best: Option<Walk> = None;
@@ -91,7 +90,7 @@ impl Search<'_, '_> {
             Some(true) => return Said::of(self.unrolling.walk(|_| false)),
             None => {}
         }
-        let assumption = self.encoder.encode(arena, reached, Polarity::Positive, &mut self.solver);
+        let assumption = self.encoder.encode(arena, reached, Polarity::Positive, &mut *self.solver);
         let conflicts = self.effort.conflicts.min(Effort::PER_QUESTION);
         let before = self.solver.statistics().conflicts;
         let answer = self.solver.solve(&[assumption], &Limits { conflicts: Some(conflicts), ..Limits::NONE });

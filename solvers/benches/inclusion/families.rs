@@ -1,9 +1,9 @@
 //! Pairs of parametric sets from simulated Boolean programs, by family, size and seed.
 
-use cusp_encodings::state::Guards;
-use cusp_encodings::{Slot, SymbolicState, Term, TermArena, VarId};
+use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
 
 use crate::random::Rng;
+use crate::sets::{arbitrary, renamed};
 
 /// Is every state of `smaller` one of `larger`?
 pub struct Pair {
@@ -29,8 +29,8 @@ struct Expression {
 
 #[derive(Clone)]
 enum Statement {
-    Assign(Vec<(Slot, Expression)>),
-    Havoc(Slot),
+    Assign(Vec<(usize, Expression)>),
+    Havoc(usize),
     Assume([Expression; 2]),
 }
 
@@ -53,7 +53,7 @@ impl Expression {
 
 /// Straight-line code.
 fn script(rng: &mut Rng, bits: usize, length: usize) -> Vec<Statement> {
-    let slot = |rng: &mut Rng| Slot::from_index(rng.below(bits as u32) as usize);
+    let slot = |rng: &mut Rng| rng.below(bits as u32) as usize;
     (0..length)
         .map(|_| match rng.below(12) {
             0 | 1 => Statement::Havoc(slot(rng)),
@@ -69,34 +69,33 @@ fn script(rng: &mut Rng, bits: usize, length: usize) -> Vec<Statement> {
 fn run(arena: &mut TermArena, state: &SymbolicState, script: &[Statement]) -> SymbolicState {
     let mut state = state.clone();
     for statement in script {
-        state = match statement {
-            Statement::Havoc(slot) => state.havoc(arena, &[*slot]),
+        match statement {
+            Statement::Havoc(slot) => state.values[*slot] = arena.fresh(),
             Statement::Assume(either) => {
                 let [a, b] = either.clone().map(|e| e.evaluate(arena, &state.values));
                 let condition = arena.or(a, b);
-                let next = state.assume(arena, condition);
-                if next.is_known_empty() { state } else { next }
+                let guard = arena.and(state.guard, condition);
+                if guard != Term::FALSE {
+                    state.guard = guard;
+                }
             }
             Statement::Assign(updates) => {
                 let mut terms = Vec::new();
                 for (slot, expression) in updates {
                     terms.push((*slot, expression.evaluate(arena, &state.values)));
                 }
-                state.assign(&terms)
+                for (slot, term) in terms {
+                    state.values[slot] = term;
+                }
             }
-        };
+        }
     }
     state
 }
 
-fn renamed(arena: &mut TermArena, state: &SymbolicState) -> SymbolicState {
-    let terms = arena.rename_fresh(&state.terms(), |_| true).terms;
-    SymbolicState { guard: terms[0], values: terms[1..].to_vec() }
-}
-
 /// One of three branches is in their merge, also after the same code has run on both.
 fn branch(rng: &mut Rng, arena: &mut TermArena, bits: usize) -> Pair {
-    let everything = SymbolicState::arbitrary(arena, bits);
+    let everything = arbitrary(arena, bits);
     let before = script(rng, bits, bits / 2);
     let start = run(arena, &everything, &before);
     let mut branches = Vec::new();
@@ -104,8 +103,8 @@ fn branch(rng: &mut Rng, arena: &mut TermArena, bits: usize) -> Pair {
         let body = script(rng, bits, bits);
         branches.push(run(arena, &start, &body));
     }
-    let merged = branches[0].merge(arena, &branches[1], Guards::MayOverlap);
-    let merged = merged.merge(arena, &branches[2], Guards::MayOverlap);
+    let merged = branches[0].merge(arena, &branches[1]);
+    let merged = merged.merge(arena, &branches[2]);
     let after = script(rng, bits, bits / 8);
     let taken = branches[rng.below(3) as usize].clone();
     let smaller = run(arena, &taken, &after);
@@ -146,9 +145,9 @@ fn random(rng: &mut Rng, arena: &mut TermArena, bits: usize) -> Pair {
 fn composed(rng: &mut Rng, arena: &mut TermArena, bits: usize) -> Pair {
     let procedure = script(rng, bits, 2 * bits);
     let caller = script(rng, bits, bits);
-    let everything = SymbolicState::arbitrary(arena, bits);
+    let everything = arbitrary(arena, bits);
     let larger = run(arena, &everything, &procedure);
-    let everything = SymbolicState::arbitrary(arena, bits);
+    let everything = arbitrary(arena, bits);
     let start = run(arena, &everything, &caller);
     let smaller = run(arena, &start, &procedure);
     Pair { smaller, larger, is_included: Some(true) }

@@ -43,6 +43,7 @@ impl Cache {
 
 fn translate(verdict: &Verdict, source: &TermArena, target: &mut TermArena) -> Verdict {
     match verdict {
+        Verdict::Claimed => Verdict::Claimed,
         Verdict::NotIncluded(values) => Verdict::NotIncluded(values.clone()),
         Verdict::Included(vectors) => {
             let terms: Vec<Term> = copy_terms(source, &vectors.concat(), target, TermArena::var);

@@ -203,6 +203,7 @@ impl Posed {
                 let vectors = vectors.collect();
                 InclusionAnswer::Included(layer, Containment { choices: self.existential.clone(), vectors })
             }
+            Verdict::Claimed => InclusionAnswer::Claimed(layer),
             Verdict::NotIncluded(values) => {
                 let choices = self.universal.iter().copied().zip(values.iter().copied()).collect();
                 InclusionAnswer::NotIncluded(layer, Escape { choices })

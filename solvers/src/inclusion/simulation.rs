@@ -4,7 +4,7 @@
 //! larger set is an easy SAT call, so a few states are tried with few conflicts before anything else. 64 choices
 //! are simulated at a time; if none has a true guard, a SAT call finds one or shows the set to be empty.
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Simulator, Term, VarId};
+use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, VarId, random_word};
 
 use super::Verdict;
 use super::pose::Posed;
@@ -63,7 +63,7 @@ pub(super) fn decide(
 
 /// Choices with a true guard, from one word of simulation.
 fn random_states(posed: &Posed) -> Vec<Vec<bool>> {
-    let word = |var: VarId| Simulator::input(SEED, var);
+    let word = |var: VarId| random_word(SEED, var);
     let guard = posed.arena.simulate(&[posed.smaller.guard], word)[0];
     let lanes = (0..64).filter(|lane| guard >> lane & 1 == 1).take(STATES);
     let value = |lane: u32, number: usize| word(VarId::from_index(number)) >> lane & 1 == 1;

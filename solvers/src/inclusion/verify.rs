@@ -59,7 +59,7 @@ pub fn verify(
             let values: Vec<bool> = universal.iter().filter_map(|var| values.get(var).copied()).collect();
             QbfAnswer::False(Counterexample { values })
         }
-        InclusionAnswer::Unknown(_) => return Err(CertificateError::Missing),
+        InclusionAnswer::Claimed(_) | InclusionAnswer::Unknown(_) => return Err(CertificateError::Missing),
     };
     qbf::verify(&fresh, &Question { universal, existential: renamed, matrix }, &answer, proofs, limits)
 }

@@ -12,18 +12,23 @@
 //! repaired (`search`), in the manner of P. Golia, S. Roy, K. Meel, "Manthan: A Data-Driven Approach for Boolean
 //! Function Synthesis", CAV 2020, but with terms in the place of learned decision trees.
 
+use std::sync::Arc;
+
 use cusp_encodings::{Term, TermArena};
 
 use super::search::{Outcome, Search};
 use super::{Counterexample, QbfAnswer, QbfSolver, QbfStatistics, Question};
 use crate::interrupt::Interrupt;
 use crate::sat::Limits;
+use crate::tally::Tally;
 
 /// The counterexample-guided solver that every engine uses.
 #[derive(Debug, Default)]
 pub struct Embedded {
     interrupt: Interrupt,
     statistics: QbfStatistics,
+    most_conflicts: Option<u64>,
+    tally: Arc<Tally>,
 }
 
 impl Embedded {
@@ -31,6 +36,20 @@ impl Embedded {
     #[must_use]
     pub fn new() -> Embedded {
         Embedded::default()
+    }
+
+    /// The same solver, which gives up on a question after so many conflicts.
+    #[must_use]
+    pub fn giving_up_after(mut self, conflicts: u64) -> Embedded {
+        self.most_conflicts = Some(conflicts);
+        self
+    }
+
+    /// Counts answers there.
+    #[must_use]
+    pub fn counting_in(mut self, tally: &Arc<Tally>) -> Embedded {
+        self.tally = Arc::clone(tally);
+        self
     }
 
     /// Like `solve`, but with vectors of terms over the universal variables that may be witnesses in many
@@ -46,12 +65,17 @@ impl Embedded {
         limits: &Limits,
     ) -> QbfAnswer {
         self.statistics.solves += 1;
+        let conflicts = limits.conflicts.into_iter().chain(self.most_conflicts).min();
+        let limits = &Limits { conflicts, ..limits.clone() };
         let mut search = Search::new(arena, question, limits, &self.interrupt);
         for hint in hints {
             search.start_with(arena, question, hint);
         }
         let result = search.run();
         search.count(&mut self.statistics);
+        if result.is_ok() {
+            self.tally.count_answer();
+        }
         match result {
             Ok(Outcome::True) => {
                 self.statistics.trues += 1;

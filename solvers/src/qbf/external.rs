@@ -7,7 +7,7 @@
 //!   one, first among those that agree with it. What is not confirmed is unknown.
 //! - **True** comes without evidence and cannot be checked, so the answer is `True(None)`: a claim. Whoever needs
 //!   certificates treats it as a hint at most, [`verify`](super::verify()) rejects it, and [`Race`](super::Race)
-//!   goes on without it unless told otherwise. Only if there are no universal variables do the values of the
+//!   goes on as long as the other solver may do better. Only if there are no universal variables do the values of the
 //!   program make a witness.
 //! - Exit code, words and values must fit together, or there is no answer.
 //!
@@ -25,11 +25,12 @@ mod known;
 mod output;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Term, TermArena, VarId};
+use cusp_encodings::{CnfEncoder, CnfStyle, Qcnf, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
 
-pub use self::known::{KNOWN_SOLVERS, KnownSolver, Version, VersionProbe};
+pub use self::known::{KNOWN_SOLVERS, KnownSolver};
 use self::output::{Claim, read_claim};
 use super::{Counterexample, Embedded, QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
 use crate::cadical::CadicalSolver;
@@ -37,6 +38,8 @@ use crate::external_sat::ExternalFailure;
 use crate::interrupt::Interrupt;
 use crate::process::{ProcessError, ProcessLimits, Program, run};
 use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
+use crate::tally::Tally;
+use crate::version::Version;
 
 /// What the search for a counterexample that the program did not give may cost.
 const SEARCH: Limits = Limits { conflicts: Some(10_000), decisions: Some(1_000_000), deadline: None };
@@ -55,6 +58,7 @@ pub struct ExternalQbf {
     output: usize,
     interrupt: Interrupt,
     statistics: QbfStatistics,
+    tally: Arc<Tally>,
 }
 
 impl ExternalQbf {
@@ -70,6 +74,7 @@ impl ExternalQbf {
             output: ProcessLimits::default().output,
             interrupt: Interrupt::new(),
             statistics: QbfStatistics::default(),
+            tally: Arc::default(),
         }
     }
 
@@ -112,6 +117,13 @@ impl ExternalQbf {
         self
     }
 
+    /// Counts answers and failures there.
+    #[must_use]
+    pub fn counting_in(mut self, tally: &Arc<Tally>) -> ExternalQbf {
+        self.tally = Arc::clone(tally);
+        self
+    }
+
     /// Limits the output of every run to so many bytes.
     #[must_use]
     pub fn with_output_limit(mut self, bytes: usize) -> ExternalQbf {
@@ -132,7 +144,8 @@ impl ExternalQbf {
             return Err(UnknownReason::LimitUnsupported { solver: self.name.clone() });
         }
         let numbers = numbers(arena, question);
-        let formula = question.to_qcir().to_qcnf(arena, self.style);
+        let Question { universal, existential, matrix } = question;
+        let formula = Qcnf::encode(arena, universal, existential, *matrix, self.style);
         let process_limits =
             ProcessLimits { deadline: limits.deadline, memory: self.memory, output: self.output };
         let text = formula.to_string();
@@ -165,6 +178,11 @@ impl QbfSolver for ExternalQbf {
         match &answer {
             QbfAnswer::True(_) => self.statistics.trues += 1,
             QbfAnswer::False(_) => self.statistics.falses += 1,
+            QbfAnswer::Unknown(_) => {}
+        }
+        match &answer {
+            QbfAnswer::True(_) | QbfAnswer::False(_) => self.tally.count_answer(),
+            QbfAnswer::Unknown(UnknownReason::External(failure)) => self.tally.count_failure(failure),
             QbfAnswer::Unknown(_) => {}
         }
         answer

@@ -8,25 +8,25 @@
 //! stopped first; with it ends the child process that it may have started.
 //!
 //! Invariant (verdict): which solver wins depends on the clock, and so does the certificate, but not whether the
-//! answer is true or false: both are certified. A claim (`True(None)`) counts only if the caller
-//! [accepts](Race::accepting_claims) it; then a program that lies can win.
+//! answer is true or false: both are certified. A claim (`True(None)`) ends no race; it is the answer of the
+//! race only if the other solver has none.
 
 use std::thread;
 
 use cusp_encodings::TermArena;
 
-use super::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
+use super::{QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
 use crate::interrupt::Interrupt;
 use crate::sat::{Limits, UnknownReason};
 
 /// A race of two solvers, itself a solver.
 ///
-/// Both get the limits of the call. If nobody has an answer that counts, the reason is that of the first solver, if it has one.
+/// Both get the limits of the call. If nobody has an answer that counts, the
+/// reason is that of the first solver.
 pub struct Race {
     first: Box<dyn QbfSolver + Send>,
     second: Box<dyn QbfSolver + Send>,
     name: String,
-    accepts_claims: bool,
     interrupt: Interrupt,
     solves: u64,
     trues: u64,
@@ -35,12 +35,6 @@ pub struct Race {
 }
 
 impl Race {
-    /// The embedded solver against an external program.
-    #[must_use]
-    pub fn new(external: ExternalQbf) -> Race {
-        Race::between(Embedded::new(), external)
-    }
-
     /// Any solver against any other. The first one stays on the calling thread.
     #[must_use]
     pub fn between(first: impl QbfSolver + Send + 'static, second: impl QbfSolver + Send + 'static) -> Race {
@@ -48,22 +42,12 @@ impl Race {
             name: format!("{} | {}", first.name(), second.name()),
             first: Box::new(first),
             second: Box::new(second),
-            accepts_claims: false,
             interrupt: Interrupt::new(),
             solves: 0,
             trues: 0,
             falses: 0,
             wins: [0; 2],
         }
-    }
-
-    /// Lets answers without a certificate win as well.
-    ///
-    /// For experiments, and for callers that treat `True(None)` as the hint that it is; never for a verdict.
-    #[must_use]
-    pub fn accepting_claims(mut self) -> Race {
-        self.accepts_claims = true;
-        self
     }
 
     /// How often the answer was that of the first and of the second solver.
@@ -75,7 +59,6 @@ impl Race {
     /// Runs both; returns their answers, over variables and terms of `arena`.
     fn run(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> [QbfAnswer; 2] {
         let stops = [self.interrupt.child(), self.interrupt.child()];
-        let accepts_claims = self.accepts_claims;
         let (first, second) = (&mut self.first, &mut self.second);
         first.share_interrupt(&stops[0]);
         second.share_interrupt(&stops[1]);
@@ -88,7 +71,7 @@ impl Race {
             let other = thread::Builder::new().name("race".to_owned()).spawn_scoped(scope, || {
                 let _stop_first = RequestOnPanic(&stops[0]);
                 let answer = second.solve(&mut copy, &copied_question, limits);
-                if wins(&answer, accepts_claims) {
+                if is_certified(&answer) {
                     stops[0].request();
                 }
                 (answer, copy)
@@ -99,7 +82,7 @@ impl Race {
                 return [answer, QbfAnswer::Unknown(UnknownReason::GaveUp)];
             };
             // A first solver that gave up leaves the field to the second.
-            if wins(&answer, accepts_claims) {
+            if is_certified(&answer) {
                 stops[1].request();
             }
             let (other, copy) = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -122,15 +105,11 @@ impl QbfSolver for Race {
         let winner = answers
             .iter()
             .position(is_certified)
-            .or_else(|| answers.iter().position(|answer| wins(answer, self.accepts_claims)));
+            .or_else(|| answers.iter().position(|answer| matches!(answer, QbfAnswer::True(_))));
         let [first, second] = answers;
         let answer = match (winner, first, second) {
-            (Some(0), first, _) => first,
+            (Some(0) | None, first, _) => first,
             (Some(_), _, second) => second,
-            (None, unknown @ QbfAnswer::Unknown(_), _) | (None, _, unknown @ QbfAnswer::Unknown(_)) => {
-                unknown
-            }
-            (None, ..) => QbfAnswer::Unknown(UnknownReason::GaveUp),
         };
         if let Some(winner) = winner {
             self.wins[winner] += 1;
@@ -165,10 +144,6 @@ impl QbfSolver for Race {
 }
 
 /// Whether an answer ends the race.
-fn wins(answer: &QbfAnswer, accepts_claims: bool) -> bool {
-    is_certified(answer) || accepts_claims && matches!(answer, QbfAnswer::True(None))
-}
-
 fn is_certified(answer: &QbfAnswer) -> bool {
     matches!(answer, QbfAnswer::True(Some(_)) | QbfAnswer::False(_))
 }

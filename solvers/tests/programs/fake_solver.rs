@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode, abort};
 use std::thread::sleep;
 use std::time::Duration;
 
-use cusp_encodings::{Qcnf, TermArena};
+use cusp_encodings::{Term, TermArena};
 use cusp_solvers::cadical::CadicalSolver;
 use cusp_solvers::qbf::{Embedded, QbfAnswer, QbfSolver, Question};
 use cusp_solvers::sat::{Answer, ClauseSink, Limits, SatSolver};
@@ -160,15 +160,14 @@ fn behave_quantified(mode: &str, input: Option<String>) -> io::Result<u8> {
         "foreign-values" => return writeln!(out, "s cnf 0\nV 1 2 3 1000 0").map(|()| 20),
         _ => {}
     }
-    let mut formula = Qcnf::from_qdimacs(&text).map_err(io::Error::other)?;
+    let mut formula = Formula::read(&text).ok_or_else(|| io::Error::other("not forall-exists"))?;
     if mode == "other-instance" {
         // The same prefix, but the first variable has to be true.
-        formula = Qcnf { prefix: formula.prefix, ..Qcnf::default() };
-        formula.matrix.add_clause(&[Lit::positive(0)]);
+        formula.clauses = vec![vec![1]];
     }
     let (is_true, values) = decide(&formula).ok_or_else(|| io::Error::other("not forall-exists"))?;
     let code = if is_true { 10 } else { 20 };
-    let status = format!("s cnf {} {} {}", u8::from(is_true), text.len(), formula.matrix.len());
+    let status = format!("s cnf {} {} {}", u8::from(is_true), text.len(), formula.clauses.len());
     let joined = values.iter().map(|lit| lit.to_ipasir().to_string()).collect::<Vec<_>>().join(" ");
     match mode {
         "honest" | "other-instance" => {
@@ -208,16 +207,64 @@ fn write_values(lits: &[Lit], out: &mut impl Write) -> io::Result<()> {
     lits.iter().try_for_each(|lit| writeln!(out, "V {} 0", lit.to_ipasir()))
 }
 
+/// A forall-exists formula in QDIMACS numbering.
+struct Formula {
+    universal: Vec<i32>,
+    existential: Vec<i32>,
+    clauses: Vec<Vec<i32>>,
+}
+
+impl Formula {
+    /// Reads what Cusp writes: header, at most two blocks, and every clause on a line.
+    fn read(text: &str) -> Option<Formula> {
+        let mut formula = Formula { universal: Vec::new(), existential: Vec::new(), clauses: Vec::new() };
+        for line in text.lines().filter(|line| !line.starts_with(['p', 'c'])) {
+            let (list, numbers) = match line.split_at_checked(2) {
+                Some(("a ", numbers)) if formula.existential.is_empty() => (&mut formula.universal, numbers),
+                Some(("e ", numbers)) => (&mut formula.existential, numbers),
+                _ => {
+                    formula.clauses.push(Vec::new());
+                    (formula.clauses.last_mut()?, line)
+                }
+            };
+            let mut numbers: Vec<i32> = numbers.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+            (numbers.pop()? == 0).then_some(())?;
+            list.append(&mut numbers);
+        }
+        Some(formula)
+    }
+}
+
 /// Whether the formula is true, and the universal literals of a counterexample if it is not.
-fn decide(formula: &Qcnf) -> Option<(bool, Vec<Lit>)> {
+fn decide(formula: &Formula) -> Option<(bool, Vec<Lit>)> {
     let mut arena = TermArena::new();
-    let circuit = formula.to_circuit(&mut arena);
-    let question = Question::from_qcir(&arena, &circuit)?;
+    let vars: Vec<_> = formula
+        .universal
+        .iter()
+        .chain(&formula.existential)
+        .map(|&number| (number, arena.fresh_var()))
+        .collect();
+    let mut matrix = Term::TRUE;
+    for clause in &formula.clauses {
+        let mut some = Term::FALSE;
+        for literal in clause {
+            let &(_, var) = vars.iter().find(|(number, _)| *number == literal.abs())?;
+            let term = arena.var(var).complement_if(*literal < 0);
+            some = arena.or(some, term);
+        }
+        matrix = arena.and(matrix, some);
+    }
+    let (universal, existential) = vars.split_at(formula.universal.len());
+    let [universal, existential] =
+        [universal, existential].map(|block| block.iter().map(|&(_, var)| var).collect());
+    let question = Question { universal, existential, matrix };
     match Embedded::new().solve(&mut arena, &question, &Limits::NONE) {
         QbfAnswer::True(_) => Some((true, Vec::new())),
         QbfAnswer::False(found) => {
-            let universal = formula.prefix.variables().map(|(_, var)| var).zip(found.values);
-            Some((false, universal.map(|(var, value)| var.lit(!value)).collect()))
+            let signed =
+                |(&number, value): (&i32, bool)| Lit::from_ipasir(if value { number } else { -number });
+            let values = formula.universal.iter().zip(found.values).map(signed);
+            Some((false, values.collect::<Result<_, _>>().ok()?))
         }
         QbfAnswer::Unknown(_) => None,
     }

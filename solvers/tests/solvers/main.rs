@@ -9,6 +9,7 @@ mod process;
 mod proofs;
 #[path = "../common/random.rs"]
 mod random;
+mod reference;
 #[cfg(target_os = "linux")]
 mod zombies;
 

@@ -3,10 +3,10 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use crate::reference::Reference;
 use cadical_sys::{CaDiCal, ProofTracer, Status};
 use cusp_solvers::cadical::CadicalSolver;
 use cusp_solvers::proof::{ClauseId, ProofChecker, ProofError};
-use cusp_solvers::reference::Reference;
 use cusp_solvers::sat::{Answer, ClauseSink, Limits, SatSolver};
 use rustsat::types::Lit;
 

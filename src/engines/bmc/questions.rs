@@ -4,8 +4,8 @@
 //! over-approximates. Assumptions close sites: those beyond a bound by one selector for all of them, others one
 //! by one, which under-approximates.
 
-use cusp_encodings::{ClauseSink, Lit, Polarity, Term, VarId};
-use cusp_solvers::sat::{Answer, Limits, SatSolver};
+use cusp_encodings::{Lit, Polarity, Term, VarId};
+use cusp_solvers::sat::{Answer, Limits};
 use rustc_hash::FxHashMap;
 
 use super::unrolling::{Bound, SiteId, Unrolling};
@@ -144,7 +144,7 @@ impl Unrolling<'_> {
 
     /// The literal that implies a term; for a variable it is the variable.
     fn literal(&mut self, term: Term) -> Lit {
-        self.encoder.encode(&self.arena, term, Polarity::Positive, &mut self.solver)
+        self.encoder.encode(&self.arena, term, Polarity::Positive, &mut *self.solver)
     }
 
     /// The value of a variable in the model; one that the solver has not met may have any.

@@ -21,7 +21,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Term, TermArena, VarId};
-use cusp_solvers::{CadicalSolver, SatSolver};
+use cusp_solvers::SatSolver;
 use rustc_hash::FxHashMap;
 
 use super::rounds::Rounds;
@@ -106,7 +106,7 @@ pub(super) struct Unrolling<'a> {
     by_start: FxHashMap<(ProcId, Node), u32>,
     pub(super) arena: TermArena,
     pub(super) encoder: CnfEncoder,
-    pub(super) solver: CadicalSolver,
+    pub(super) solver: Box<dyn SatSolver>,
     pub sites: Vec<Site>,
     /// The expanded sites, by the number of the copy.
     pub copies: Vec<SiteId>,
@@ -123,8 +123,6 @@ impl<'a> Unrolling<'a> {
 
     /// The root alone, expanded; it must fail.
     pub fn new(blocks: &'a Blocks<'a>, reach: &'a Reach, bounds: &[Bound], budget: &Budget) -> Self {
-        let mut solver = CadicalSolver::new();
-        solver.share_interrupt(budget.solvers());
         let mut unrolling = Self {
             blocks,
             reach,
@@ -134,7 +132,7 @@ impl<'a> Unrolling<'a> {
             by_start: FxHashMap::default(),
             arena: TermArena::new(),
             encoder: CnfEncoder::new(CnfStyle::PlaistedGreenbaum),
-            solver,
+            solver: budget.sat_solver(),
             sites: Vec::new(),
             copies: Vec::new(),
             selectors: BTreeMap::new(),
@@ -162,7 +160,7 @@ impl<'a> Unrolling<'a> {
             copy: None,
         });
         unrolling.expand(Self::ROOT);
-        unrolling.encoder.assert_term(&unrolling.arena, fails, &mut unrolling.solver);
+        unrolling.encoder.assert_term(&unrolling.arena, fails, &mut *unrolling.solver);
         unrolling
     }
 

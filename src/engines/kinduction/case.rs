@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena, VarId};
-use cusp_solvers::{Answer, CadicalSolver, ClauseSink, Limits, SatSolver};
+use cusp_solvers::{Answer, Limits, SatSolver};
 use rustc_hash::FxHashMap;
 
 use super::replay::Replay;
@@ -35,7 +35,7 @@ pub(super) struct Case<'a> {
     budget: &'a Budget,
     arena: TermArena,
     encoder: CnfEncoder,
-    solver: CadicalSolver,
+    solver: Box<dyn SatSolver>,
     /// By the number of block steps.
     moments: Vec<Moment>,
     pieces: Vec<BTreeMap<u32, Pieces>>,
@@ -44,13 +44,11 @@ pub(super) struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(budget: &'a Budget) -> Self {
-        let mut solver = CadicalSolver::new();
-        solver.share_interrupt(budget.solvers());
         Self {
             budget,
             arena: TermArena::new(),
             encoder: CnfEncoder::new(CnfStyle::PlaistedGreenbaum),
-            solver,
+            solver: budget.sat_solver(),
             moments: vec![Moment::new()],
             pieces: Vec::new(),
             violations: Vec::new(),
@@ -99,7 +97,7 @@ impl<'a> Case<'a> {
         if violation == Term::FALSE {
             return Outcome::Impossible;
         }
-        let lit = self.encoder.encode(&self.arena, violation, Polarity::Positive, &mut self.solver);
+        let lit = self.encoder.encode(&self.arena, violation, Polarity::Positive, &mut *self.solver);
         match self.solver.solve(&[lit], &Limits::NONE) {
             Answer::Unknown(_) => Outcome::Stopped,
             Answer::Unsat => {
@@ -175,7 +173,7 @@ impl<'a> Case<'a> {
                 let equal = self.arena.iff(values[0], values[1]);
                 same = self.arena.and(same, equal);
             }
-            self.encoder.assert_term(&self.arena, !same, &mut self.solver);
+            self.encoder.assert_term(&self.arena, !same, &mut *self.solver);
         }
         found
     }

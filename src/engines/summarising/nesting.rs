@@ -19,7 +19,7 @@
 use std::rc::Rc;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, Term, TermArena};
-use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
+use cusp_solvers::{Answer, Limits, SatSolver};
 
 use super::edge::Edge;
 use super::saturate::{Entries, Saturation};
@@ -373,7 +373,7 @@ struct Chain<'a> {
     heads: &'a Heads,
     arena: &'a mut TermArena,
     encoder: CnfEncoder,
-    solver: CadicalSolver,
+    solver: Box<dyn SatSolver>,
     links: Vec<Head>,
 }
 
@@ -388,8 +388,7 @@ struct Head {
 
 impl<'a> Chain<'a> {
     fn new(heads: &'a Heads, arena: &'a mut TermArena, budget: &Budget) -> Self {
-        let mut solver = CadicalSolver::new();
-        solver.share_interrupt(budget.solvers());
+        let solver = budget.sat_solver();
         let encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
         let mut chain = Self { heads, arena, encoder, solver, links: Vec::new() };
         let first = chain.head();
@@ -415,7 +414,7 @@ impl<'a> Chain<'a> {
     }
 
     fn assert(&mut self, term: Term) {
-        self.encoder.assert_term(self.arena, term, &mut self.solver);
+        self.encoder.assert_term(self.arena, term, &mut *self.solver);
     }
 
     /// Whether a head is one of the procedure at this position of the component.

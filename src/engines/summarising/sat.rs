@@ -6,7 +6,7 @@
 //! number of procedures.)
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Term, TermArena, VarId};
-use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver};
+use cusp_solvers::{Answer, Limits};
 use rustc_hash::FxHashMap;
 
 use crate::budget::Budget;
@@ -48,10 +48,9 @@ pub fn solve(arena: &TermArena, term: Term, budget: &Budget) -> Result<Option<Mo
     if let Some(value) = term.as_constant() {
         return Ok(value.then(|| Model { values: FxHashMap::default() }));
     }
-    let mut solver = CadicalSolver::new();
-    solver.share_interrupt(budget.solvers());
+    let mut solver = budget.sat_solver();
     let mut encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
-    encoder.assert_term(arena, term, &mut solver);
+    encoder.assert_term(arena, term, &mut *solver);
     match solver.solve(&[], &Limits::NONE) {
         Answer::Unsat => Ok(None),
         Answer::Sat => {

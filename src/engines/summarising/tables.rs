@@ -12,7 +12,7 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use cusp_encodings::state::{Guards, different_state};
+use cusp_encodings::state::different_state;
 use cusp_encodings::{SymbolicState, Term, TermArena};
 use cusp_solvers::Limits;
 use cusp_solvers::inclusion::{Inclusion, InclusionAnswer};
@@ -126,23 +126,21 @@ pub struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Knows nothing yet. Without projection all edges stay in parametric form.
+    /// Knows nothing yet. Without projection, or if the user says so, all edges stay in parametric form.
     #[must_use]
     pub fn new(blocks: &'a Blocks<'a>, budget: &'a Budget, projects: bool) -> Self {
         let procedures = blocks.task.program.procedure_ids();
         let width = procedures.map(|id| blocks.scopes.scope(id).width()).max().unwrap_or(0);
         let mut arena = TermArena::new();
         let names = Names::new(&mut arena, width);
-        let mut inclusion = Inclusion::new().limit_embedded(CONFLICTS);
-        inclusion.share_interrupt(budget.solvers());
         Self {
             blocks,
             arena,
             names,
             budget,
             diagrams: Diagrams::new(width),
-            projects,
-            inclusion,
+            projects: projects && !budget.solvers().is_parametric(),
+            inclusion: budget.inclusion(CONFLICTS),
             places: FxHashMap::default(),
             empty: Table::default(),
             clock: 0,
@@ -260,11 +258,11 @@ impl<'a> Tables<'a> {
         }
         let mut larger = state_of(first);
         for other in rest {
-            larger = larger.merge(&mut self.arena, &state_of(other), Guards::MayOverlap);
+            larger = larger.merge(&mut self.arena, &state_of(other));
         }
         let smaller = state_of(edge);
         match self.inclusion.check(&mut self.arena, &smaller, &larger, &[], &Limits::NONE) {
-            InclusionAnswer::Included(..) => Ok(Some(true)),
+            InclusionAnswer::Included(..) | InclusionAnswer::Claimed(_) => Ok(Some(true)),
             InclusionAnswer::NotIncluded(..) => Ok(Some(false)),
             InclusionAnswer::Unknown(_) => match self.budget.exhausted() {
                 Some(reason) => Err(reason),

@@ -12,17 +12,12 @@
 //! table is called as the user says, without further arguments.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use cusp_encodings::CnfStyle;
 
 use crate::interrupt::Interrupt;
-use crate::process::{ProcessError, ProcessLimits, Program, run};
-
-/// How long a program may take to tell its version.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes it may take for it.
-const MOST_OUTPUT: usize = 1 << 16;
+use crate::process::{ProcessError, Program};
+use crate::version::{Version, VersionProbe};
 
 /// How to call one program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,17 +32,6 @@ pub struct KnownSolver {
     pub version: VersionProbe,
     /// The clauses it likes best.
     pub style: CnfStyle,
-}
-
-/// How a program tells its version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VersionProbe {
-    /// When asked with this argument.
-    Argument(&'static str),
-    /// Whenever it solves something.
-    Banner,
-    /// Not at all.
-    Never,
 }
 
 /// The programs we know, strongest on our questions first.
@@ -116,64 +100,17 @@ impl KnownSolver {
     /// # Errors
     /// If it does not start, does not come to an end, or is interrupted.
     pub fn probe(&self, path: &Path, interrupt: &Interrupt) -> Result<Option<Version>, ProcessError> {
-        let program = match self.version {
-            VersionProbe::Argument(argument) => Program::new(path).argument(argument),
-            VersionProbe::Banner => self.program(path, None),
-            VersionProbe::Never => return Ok(None),
-        };
-        let deadline = Some(Instant::now() + PATIENCE);
-        let limits = ProcessLimits { deadline, output: MOST_OUTPUT, ..ProcessLimits::default() };
-        let finished = run(&program, b"p cnf 1 1\ne 1 0\n1 0\n", ".qdimacs", &limits, interrupt)?;
-        Ok([finished.stdout, finished.stderr]
-            .iter()
-            .find_map(|text| Version::find(&String::from_utf8_lossy(text))))
+        Version::ask(self.version, &self.program(path, None), "p cnf 1 1\ne 1 0\n1 0\n", interrupt)
     }
-}
-
-/// The version of a program, as it tells it itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version {
-    /// The line with the version, such as `DepQBF 5.01`.
-    pub line: String,
-    /// The numbers of the version, such as 5 and 1.
-    pub numbers: Vec<u32>,
-}
-
-impl Version {
-    /// The first line with a word like `5.01` or `v2.5`.
-    fn find(text: &str) -> Option<Version> {
-        text.lines().find_map(|line| {
-            let numbers = line.split_ascii_whitespace().find_map(version_numbers)?;
-            Some(Version { line: line.trim().chars().take(200).collect(), numbers })
-        })
-    }
-}
-
-/// Numbers with dots between them, perhaps after a `v` and before a comma.
-fn version_numbers(word: &str) -> Option<Vec<u32>> {
-    let word = word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ':']);
-    let numbers: Option<Vec<u32>> = word.split('.').map(|number| number.parse().ok()).collect();
-    numbers.filter(|numbers| numbers.len() > 1)
 }
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{KNOWN_SOLVERS, KnownSolver, Version};
+    use super::{KNOWN_SOLVERS, KnownSolver};
     use crate::process::Program;
-
-    fn version(text: &str) -> Option<Vec<u32>> {
-        Version::find(text).map(|version| version.numbers)
-    }
-
-    #[test]
-    fn versions_are_found_in_banners() {
-        assert_eq!(version("DepQBF 5.01\nCopyright 2010, 2011\n"), Some(vec![5, 1]));
-        assert_eq!(version("c Processing file.\nc CADET v2.5\n"), Some(vec![2, 5]));
-        assert_eq!(version("caqe 4.0.1"), Some(vec![4, 0, 1]));
-        assert_eq!(version("Copyright 2010\nno version.\n1.x 2..3\n"), None);
-    }
+    use crate::version::Version;
 
     #[test]
     fn programs_are_known_by_the_beginning_of_their_names() {

@@ -112,8 +112,8 @@ mod tests {
     use crate::process::{Exit, Finished};
 
     fn read(code: i32, text: &str) -> Result<Claim, ExternalFailure> {
-        let finished =
-            Finished { exit: Exit::Code(code), stdout: text.into(), stderr: b"oops\nmore".to_vec() };
+        let stderr = b"oops\nmore".to_vec();
+        let finished = Finished { exit: Exit::Code(code), stdout: text.into(), stderr, output: None };
         read_claim(&finished, 4)
     }
 
@@ -187,7 +187,8 @@ mod tests {
 
     #[test]
     fn a_signal_is_no_answer() {
-        let finished = Finished { exit: Exit::Signal(11), stdout: b"s cnf 1\n".to_vec(), stderr: Vec::new() };
+        let stdout = b"s cnf 1\n".to_vec();
+        let finished = Finished { exit: Exit::Signal(11), stdout, stderr: Vec::new(), output: None };
         assert_eq!(read_claim(&finished, 4), Err(ExternalFailure::Crashed { signal: 11 }));
     }
 }

@@ -3,10 +3,10 @@
 //! It tries all assignments to the variables that occur, one after the other, and evaluates every clause. There
 //! is nothing to get wrong, and nothing to gain beyond twenty variables.
 
-use rustsat::types::{Lit, Var};
+use std::time::Instant;
 
-use crate::interrupt::Interrupt;
-use crate::sat::{Answer, ClauseSink, Limits, SatSolver, State, Statistics, UnknownReason, raise_num_vars};
+use cusp_solvers::{Answer, ClauseSink, Interrupt, Limits, SatSolver, Statistics, UnknownReason};
+use rustsat::types::{Lit, Var};
 
 /// A solver by truth table for formulas with at most [`Reference::MOST_VARIABLES`] variables.
 ///
@@ -20,7 +20,8 @@ pub struct Reference {
     model: Vec<bool>,
     core: Vec<Lit>,
     num_vars: u32,
-    state: State,
+    /// The last answer, if nothing has changed since.
+    answer: Option<Answer>,
     interrupt: Interrupt,
     statistics: Statistics,
 }
@@ -33,7 +34,7 @@ impl Default for Reference {
             model: Vec::new(),
             core: Vec::new(),
             num_vars: 0,
-            state: State::Input,
+            answer: None,
             interrupt: Interrupt::new(),
             statistics: Statistics::default(),
         }
@@ -45,8 +46,8 @@ impl Reference {
     pub const MOST_VARIABLES: usize = 20;
 
     fn touch(&mut self, lits: &[Lit]) {
-        self.num_vars = raise_num_vars(self.num_vars, lits);
-        self.state = State::Input;
+        self.num_vars = lits.iter().map(|lit| lit.vidx32() + 1).fold(self.num_vars, u32::max);
+        self.answer = None;
     }
 
     fn search(&mut self, assumptions: &[Lit], limits: &Limits) -> Answer {
@@ -55,15 +56,17 @@ impl Reference {
         variables.sort_unstable();
         variables.dedup();
         if variables.len() > Self::MOST_VARIABLES {
-            let (variables, most) = (variables.len(), Self::MOST_VARIABLES);
-            return Answer::Unknown(UnknownReason::TooManyVariables { variables, most });
+            return Answer::Unknown(UnknownReason::GaveUp);
         }
         let preferred =
             variables.iter().map(|&var| self.phases.contains(&var.pos_lit())).collect::<Vec<bool>>();
         self.model = vec![false; self.num_vars as usize];
         for row in 0..1_u64 << variables.len() {
-            if let Some(reason) = limits.stop_reason(&self.interrupt) {
-                return Answer::Unknown(reason);
+            if self.interrupt.is_requested() {
+                return Answer::Unknown(UnknownReason::Interrupted);
+            }
+            if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                return Answer::Unknown(UnknownReason::Deadline);
             }
             if limits.decisions.is_some_and(|most| row >= most) {
                 return Answer::Unknown(UnknownReason::DecisionLimit);
@@ -128,17 +131,17 @@ impl SatSolver for Reference {
         if answer == Answer::Unsat {
             self.core.extend_from_slice(assumptions);
         }
-        self.state = State::from(&answer);
+        self.answer = Some(answer.clone());
         answer
     }
 
     fn value(&self, lit: Lit) -> bool {
-        debug_assert_eq!(self.state, State::Sat, "value() outside the sat state");
+        debug_assert_eq!(self.answer, Some(Answer::Sat), "value() outside the sat state");
         self.model.get(lit.vidx()).copied().unwrap_or(false) == lit.is_pos()
     }
 
     fn core(&self) -> &[Lit] {
-        debug_assert_eq!(self.state, State::Unsat, "core() outside the unsat state");
+        debug_assert_eq!(self.answer, Some(Answer::Unsat), "core() outside the unsat state");
         &self.core
     }
 
