@@ -1,7 +1,9 @@
 //! The only way from a verdict to something that can be printed.
 //!
 //! Everything here is written against the semantics documented in [`crate::model`] and shares
-//! no code with any engine, not even the evaluation of expressions.
+//! no code with any engine, not even the evaluation of expressions or the analysis of live variables. What it
+//! shares are the types of the question (programs, nets, and the arithmetic of markings), the types of the evidence,
+//! the budget, and the crates for terms and SAT. `tests/tidy.rs` has the list of modules that it may reach.
 //!
 //! A trace is replayed: every step must be one that the semantics allows, choices included. A
 //! certificate is a set of states; it must hold the start, be closed under every step, and violate
@@ -45,6 +47,7 @@ mod cuts;
 mod draft;
 mod encode;
 mod induction;
+mod live;
 mod net;
 mod net_basis;
 mod net_coverability;
