@@ -2,9 +2,12 @@
 //!
 //! A SAT solver does not come back to ask the budget. It watches an interrupt instead, which is requested
 //! as soon as the budget is used up: share [`Budget::solver_interrupt`] with every solver.
+//!
+//! The budget also says whether the run may spend time on checking the proofs of the SAT solver, see
+//! [`Budget::with_checked_proofs`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cusp_solvers::Interrupt;
@@ -35,6 +38,35 @@ pub struct Budget {
     /// Stops the solvers that were made under this budget. Requested after `stop` is set, so that a solver
     /// that was stopped finds the reason.
     solvers: Interrupt,
+    /// If proofs of the SAT solver are checked: how many were.
+    proofs: Option<Arc<ProofCounts>>,
+}
+
+/// What was checked of the proofs of the SAT solver, all threads together.
+#[derive(Debug, Default)]
+pub struct ProofCounts {
+    proofs: AtomicU64,
+    steps: AtomicU64,
+}
+
+impl ProofCounts {
+    /// One more proof, and so many more steps.
+    pub fn add(&self, steps: u64) {
+        self.proofs.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Unsatisfiable answers whose proof was checked.
+    #[must_use]
+    pub fn proofs(&self) -> u64 {
+        self.proofs.load(Ordering::Relaxed)
+    }
+
+    /// Steps of these proofs.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
 }
 
 impl Budget {
@@ -59,7 +91,22 @@ impl Budget {
             stop: Arc::default(),
             whole: Some(Arc::new(self.clone())),
             solvers: self.solvers.child(),
+            proofs: self.proofs.clone(),
         }
+    }
+
+    /// The same budget, spent with more rigour: `certify` accepts an unsatisfiable answer of the SAT solver only
+    /// if its proof was checked. Holds for copies and parts that are made from now on.
+    #[must_use]
+    pub fn with_checked_proofs(mut self) -> Self {
+        self.proofs = Some(Arc::default());
+        self
+    }
+
+    /// If proofs of the SAT solver are to be checked: what was checked so far.
+    #[must_use]
+    pub fn checked_proofs(&self) -> Option<&ProofCounts> {
+        self.proofs.as_deref()
     }
 
     /// Share it with every solver: it is requested when the run must end.

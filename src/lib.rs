@@ -21,6 +21,7 @@ pub mod check;
 pub mod cli;
 pub mod cover;
 pub mod cutoff;
+pub mod decide_cutoff;
 pub mod decide_net;
 pub mod diagnostic;
 pub mod engines;

@@ -43,6 +43,7 @@
 mod assigned;
 mod control;
 mod cover;
+mod cutoff;
 mod cuts;
 mod draft;
 mod encode;
@@ -63,6 +64,7 @@ mod stacks;
 mod system_states;
 #[cfg(test)]
 mod testing;
+mod threads;
 mod unrolling;
 mod values;
 mod wellformed;
@@ -75,6 +77,7 @@ use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::{Node, ProcId, Property, Task};
 
+pub use cutoff::{CertifiedCutoff, certify_cutoff, certify_cutoff_within};
 pub use net::{CertifiedNet, certify_net};
 
 /// A verdict whose evidence was checked. Only [`certify`] makes one.

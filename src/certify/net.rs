@@ -33,14 +33,15 @@ impl CertifiedNet {
 /// # Errors
 /// What is wrong with the evidence.
 pub fn certify_net(net: &Net, verdict: NetVerdict, budget: &Budget) -> Result<CertifiedNet, Rejection> {
-    match check(net, &verdict, budget) {
+    match check_verdict(net, &verdict, budget) {
         Ok(()) => Ok(CertifiedNet { verdict }),
         Err(Stop::Exhausted(reason)) => Ok(CertifiedNet { verdict: reason.into() }),
         Err(Stop::Rejected(sentence)) => Err(Rejection(sentence)),
     }
 }
 
-fn check(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
+/// Checks the evidence of a verdict.
+pub(super) fn check_verdict(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
     if matches!(verdict, NetVerdict::Unknown(_)) {
         return Ok(());
     }
@@ -54,7 +55,7 @@ fn check(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
 }
 
 /// Whether the net is one at all: what its documentation promises is what the checks rely on.
-fn well_formed(net: &Net) -> Result<(), Stop> {
+pub(super) fn well_formed(net: &Net) -> Result<(), Stop> {
     let exists = |place: PlaceId| place.index() < net.places.len();
     for id in net.transition_ids() {
         let transition = net.transition(id);

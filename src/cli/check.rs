@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::evidence::text::{self, Evidence};
 use crate::evidence::{Reason, Verdict};
 use crate::model::Task;
-use crate::progress::{self, Counting};
+use crate::progress::{self, Counting, Progress};
 use crate::report::json::Report;
 use crate::report::output::Output;
 use crate::report::{self, Detail, Subject, View, diagnostics};
@@ -79,7 +79,7 @@ impl Session<'_> {
             return self.each_assertion(&source, output);
         }
         let progress = self.progress(&source);
-        match self.budgeted(|budget| check::check(&source, &self.options, budget, &progress)) {
+        match self.budgeted(&progress, |budget| check::check(&source, &self.options, budget, &progress)) {
             Outcome::Checked { prepared, certified, engine, rejected } => {
                 for (engine, rejection) in rejected {
                     output.message(&bug_report(engine, source.name(), &rejection));
@@ -142,7 +142,8 @@ impl Session<'_> {
             }
             let task = prepared.task.only_assertion(procedure, edge);
             let progress = self.progress(source);
-            let answer = self.budgeted(|budget| check::answer(&task, &self.options, budget, &progress));
+            let answer =
+                self.budgeted(&progress, |budget| check::answer(&task, &self.options, budget, &progress));
             let counts = progress.counts();
             drop(progress);
             let span = task.program.procedure(procedure).edge(edge).span;
@@ -165,10 +166,18 @@ impl Session<'_> {
     }
 
     /// Something with limits, and an eye on Ctrl-C.
-    fn budgeted<T>(&self, work: impl FnOnce(&Budget) -> T) -> T {
-        let (budget, _watch) = Budget::start(self.args.limits());
+    fn budgeted<T>(&self, progress: &dyn Progress, work: impl FnOnce(&Budget) -> T) -> T {
+        let (mut budget, _watch) = Budget::start(self.args.limits());
+        if self.args.check_proofs {
+            budget = budget.with_checked_proofs();
+        }
         let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
-        work(&budget)
+        let done = work(&budget);
+        if let Some(counts) = budget.checked_proofs() {
+            progress.count("proofs of the SAT solver that were checked", counts.proofs());
+            progress.count("steps of these proofs", counts.steps());
+        }
+        done
     }
 
     /// Writes an answer, about one assertion if that was asked for.

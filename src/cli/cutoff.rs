@@ -4,7 +4,9 @@ use std::path::Path;
 
 use crate::budget::Budget;
 use crate::cover::{self, Findings, Input};
-use crate::cutoff::{Answer, Failure, Found, Patience, cutoff};
+use crate::cutoff::Patience;
+use crate::decide_cutoff::{Answer, Failure, cutoff};
+use crate::evidence::cutoff::Found;
 use crate::evidence::{NetVerdict, Reason};
 use crate::progress;
 use crate::report::output::Output;
@@ -92,7 +94,7 @@ fn one_file(args: &CutoffArgs, file: &Path, interrupt: &Interrupt, output: &mut 
 }
 
 fn status(answer: &Answer) -> Status {
-    match (&answer.found, answer.certified.verdict()) {
+    match (answer.certified.found(), answer.certified.verdict()) {
         (Found::Unknown(Reason::Interrupted), _) => Status::Interrupted,
         (_, NetVerdict::Unsafe(_)) => Status::Unsafe,
         (Found::Unknown(_), _) | (_, NetVerdict::Unknown(_)) => Status::Unknown,

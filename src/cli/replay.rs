@@ -63,11 +63,19 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
     };
     let task = &prepared.task;
     let verdict = Verdict::from(evidence);
-    let checked = what_was_checked(task, &verdict);
+    let mut checked = what_was_checked(task, &verdict);
     let certified = {
-        let (budget, _watch) = Budget::start(args.limits());
+        let (mut budget, _watch) = Budget::start(args.limits());
+        if args.check_proofs {
+            budget = budget.with_checked_proofs();
+        }
         let _checking = interrupt.during(Phase::Checking(budget.clone()));
-        certify(task, verdict, &budget)
+        let certified = certify(task, verdict, &budget);
+        if let Some(counts) = budget.checked_proofs() {
+            let (proofs, steps) = (counts.proofs(), counts.steps());
+            let _ = write!(checked, "\nchecked: proofs of the SAT solver (proofs: {proofs}, steps: {steps})");
+        }
+        certified
     };
     let certified = match certified {
         Ok(certified) => certified,

@@ -10,11 +10,9 @@ use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
 use crate::engines::nets::karp_miller::unwind::{Directed, replay};
+pub use crate::evidence::cutoff::ThreadState;
 use crate::evidence::{FiringSequence, Reason};
 use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition, TransitionId};
-
-/// A shared state and the local state of one thread, as places.
-pub type ThreadState = (PlaceId, PlaceId);
 
 /// What a transition does to threads.
 #[derive(Clone, Debug)]

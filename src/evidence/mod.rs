@@ -4,6 +4,7 @@
 //! see [`crate::certify`].
 
 pub mod certificate;
+pub mod cutoff;
 pub mod formula;
 pub mod net;
 pub mod text;
@@ -16,6 +17,7 @@ pub use certificate::{
     BlockCopy, Certificate, KInductive, PathEdge, Place, Relation, Relations, Site, SystemState, ThreadFrame,
     Unrolling, Witness,
 };
+pub use cutoff::CutoffEvidence;
 pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
 pub use trace::Trace;

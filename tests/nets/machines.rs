@@ -7,7 +7,8 @@ use std::path::Path;
 use cusp::budget::Budget;
 use cusp::certify::certify_net;
 use cusp::cover::{Input, Options, prepare};
-use cusp::cutoff::{Failure, Found, Patience, cutoff};
+use cusp::cutoff::{Found, Patience};
+use cusp::decide_cutoff::{Failure, cutoff};
 use cusp::diagnostic::render;
 use cusp::engines::nets::explicit::Explicit;
 use cusp::engines::nets::reference::Reference;
@@ -297,7 +298,7 @@ fn cutoffs_are_found_where_nothing_is_asked_to_be_empty() {
         machine A { states s, t; s -> t when !lock do lock := T; t -> s when lock do lock := F; }
         target A.t >= 2;";
     let found = answer(lock).expect("threads");
-    assert!(matches!(found.found, Found::Cutoff(_)), "{:?}", found.found);
+    assert!(matches!(found.certified.found(), Found::Cutoff(_)), "{:?}", found.certified.found());
     assert!(matches!(found.certified.verdict(), NetVerdict::Safe(_)));
     let bell = "machine A { states s, t; s -> t : e~!; s -> t : e~?; } target A.t;";
     match answer(bell) {
