@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::net::{CertifiedNet, certify_net, check_verdict, is_above};
+use super::net::{CertifiedNet, certify_net, check_verdict, well_formed};
 use super::threads::{Search, Threads};
+use super::tokens::is_above;
 use super::{Rejection, Stop, poll, reject};
 use crate::budget::Budget;
 use crate::evidence::cutoff::{CutoffEvidence, Fewest, Found, Round, ThreadState};
@@ -105,7 +106,7 @@ fn check(
     checked: &mut [bool],
     budget: &Budget,
 ) -> Result<Option<String>, Stop> {
-    super::net::well_formed(net)?;
+    well_formed(net)?;
     let threads = Threads::of(net)?;
     let known = Known::new(net, evidence, budget)?;
     for (round, number) in evidence.rounds.iter().zip(threads.fewest()..) {

@@ -65,6 +65,7 @@ mod system_states;
 #[cfg(test)]
 mod testing;
 mod threads;
+mod tokens;
 mod unrolling;
 mod values;
 mod wellformed;
