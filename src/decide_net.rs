@@ -9,7 +9,7 @@ use crate::engines::nets::backward::Backward;
 use crate::engines::nets::{NetEngine, NetEngineName};
 use crate::evidence::NetVerdict;
 use crate::lift::net::{LiftedNet, lift_net};
-use crate::net::reduce::{Extent, reduce};
+use crate::net::reduce::{Extent, reduce_unless};
 use crate::net::{Marking, Net, Target};
 use crate::progress::Progress;
 
@@ -35,11 +35,11 @@ pub fn decide(
     let is_plain = matches!(name, NetEngineName::Reference | NetEngineName::Explicit);
     if reduces && !is_plain {
         for extent in [Extent::All, Extent::Markings] {
-            let reduced = reduce(net, extent);
+            let reduced = reduce_unless(net, extent, &|| budget.exhausted().is_some());
             let (before, after) = (size(net), size(&reduced.net));
             progress.say(&|| format!("reduced from {before} to {after}"));
             let NetAnswer { verdict, engine } = run(&reduced.net, name, budget, progress);
-            let verdict = match lift_net(net, &reduced, verdict) {
+            let verdict = match lift_net(net, &reduced, verdict, budget) {
                 Ok(LiftedNet::Verdict(verdict)) => Some(verdict),
                 Ok(LiftedNet::Uncoverable(elements)) => complete(net, elements, budget, progress),
                 Err(_) => None,

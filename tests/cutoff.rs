@@ -9,13 +9,15 @@ use std::time::Duration;
 use cusp::budget::{Budget, Limits};
 use cusp::certify::{certify_cutoff, certify_cutoff_within};
 use cusp::cutoff::fewest::{Effort, fewest};
+use cusp::cutoff::threads::{Exploration, actions, fewest_threads};
 use cusp::cutoff::translate::thread_net;
 use cusp::cutoff::{Found, Patience, search};
 use cusp::decide_cutoff::{Answer, cutoff};
-use cusp::evidence::{CutoffEvidence, NetVerdict};
+use cusp::engines::nets::NetEngineName;
+use cusp::evidence::{CutoffEvidence, NetVerdict, Reason};
 use cusp::net::fire::successors;
 use cusp::net::tts::{self, InitialState, TargetState};
-use cusp::net::{Marking, Net, PlaceId, PlaceKind, Transition};
+use cusp::net::{Initial, Marking, Net, PlaceId, PlaceKind, Range, Transition};
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::rng::Rng;
@@ -309,7 +311,7 @@ fn wrong_claims_about_a_cutoff_are_rejected() {
 #[test]
 fn wrong_claims_about_threads_to_a_target_are_rejected() {
     // Exactly four threads reach the target, by rounds.
-    let steps = (0..=4).map(|s| format!("{s} 0 -> {} 1\n", (s + 1) % 5)).collect::<String>();
+    let steps = (0..=4).map(|s| format!("{s} 0 -> {} 1\n", (s + 1) % 5)).collect::<Vec<_>>().concat();
     let counter = net(&format!("5 3\n{steps}4 1 -> 4 2\n"), "0/0", "4|2");
     assert_eq!(evidence(&counter).found, Found::Target(4));
     for wrong in [0, 1, 2, 3, 5] {
@@ -359,4 +361,51 @@ fn what_is_too_large_to_be_explored_again_is_said_to_be_unchecked() {
     budget.interrupt();
     let none = within(largest);
     assert!(none.unchecked().is_some() && none.rounds().all(|(_, checked)| !checked));
+}
+
+#[test]
+fn many_threads_at_the_start_are_refused_before_their_states_are_built() {
+    for threads in [1_000_000, u64::MAX] {
+        let mut net = net("1 2\n0 0 -> 0 1\n", "0|0", "");
+        let place = net.place_ids().find(|&id| net.place(id).kind == PlaceKind::Local(0)).expect("a place");
+        let others = net.initial.ranges().iter().copied().filter(|&(p, _)| p != place);
+        net.initial = Initial::new(others.chain([(place, Range::exactly(threads))]));
+        let found = search(&net, &net, Patience::default(), &Budget::unlimited(), &Quiet).expect("threads");
+        assert!(matches!(&found.found, Found::Unknown(Reason::GaveUp(_))), "{:?}", found.found);
+        assert!(found.rounds.is_empty());
+    }
+}
+
+#[test]
+fn choices_of_many_threads_are_not_listed_without_asking_the_budget() {
+    // Forty threads may go to any of thirty local states: nobody lists all ways to do that.
+    let passive = (0..30).map(|to| format!(" 0 ~> {to}")).collect::<Vec<_>>().concat();
+    let text = format!("2 31\n0 30 -> 1 30{passive}\n");
+    let net = net(&text, &format!("0|30,{}", ["0"; 40].join(",")), "");
+    let actions = actions(&net).expect("threads");
+    let threads = fewest_threads(&net);
+    let budget = Budget::unlimited();
+    let mut exploration = Exploration::new(&net, &actions, threads, &budget).expect("one state");
+    let later = budget.clone();
+    let watch = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(30));
+        later.interrupt();
+    });
+    assert_eq!(exploration.advance(1, &budget), Err(Reason::Interrupted));
+    watch.join().expect("no panic");
+    assert!(Exploration::new(&net, &actions, threads, &budget).is_err());
+    // The engine for nets that lists markings asks as well.
+    let (budget, _watch) = Budget::start(Limits { time: Some(Duration::from_millis(30)), memory: None });
+    let verdict = NetEngineName::Explicit.engine().run(&net, &budget, &Quiet);
+    assert!(matches!(verdict, NetVerdict::Unknown(_)));
+}
+
+#[test]
+fn weights_that_would_be_a_million_steps_are_refused_before_they_are_written() {
+    let text = "vars x y\nrules\nx >= 1000000 -> x' = x - 1000000, y' = y + 1000000;\n\
+                x >= 1 -> y' = y + x - 1, x' = 0;\ninit x >= 1, y = 0\ntarget y >= 2\n";
+    let (net, _) = cusp::net::spec::parse(&Source::new("test.spec", text)).expect("a net");
+    assert!(!net.transitions.iter().all(Transition::is_plain));
+    let refused = thread_net(&net).expect_err("too large").to_string();
+    assert!(refused.contains("too large"), "{refused}");
 }

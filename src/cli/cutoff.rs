@@ -50,6 +50,8 @@ fn one_file(args: &CutoffArgs, file: &Path, interrupt: &Interrupt, output: &mut 
             output.message(&text);
         }
     };
+    // Reading the net as a system is part of the work, so the time starts here.
+    let (budget, _watch) = Budget::start(args.limits());
     let prepared = match cover::prepare(&input, &options) {
         Ok(prepared) => prepared,
         Err(found) => {
@@ -62,7 +64,6 @@ fn one_file(args: &CutoffArgs, file: &Path, interrupt: &Interrupt, output: &mut 
     }
     let name = input.source.name();
     let answer = {
-        let (budget, _watch) = Budget::start(args.limits());
         let _checking = interrupt.during(Phase::Checking(budget.clone()));
         let progress = progress::for_terminal(args.quiet, name);
         cutoff(&prepared.net, Patience::default(), &budget, &*progress)

@@ -221,7 +221,7 @@ impl Search<'_> {
     /// Explores so many threads, and stops to ask whether what was reached is all that there is.
     fn explore(&self, threads: usize, budget: &Budget) -> Result<Explored, Reason> {
         let begin = Instant::now();
-        let mut exploration = Exploration::new(self.net, &self.actions, threads);
+        let mut exploration = Exploration::new(self.net, &self.actions, threads, budget)?;
         let mut backward_time = Duration::ZERO;
         let mut asked_about = 0;
         loop {

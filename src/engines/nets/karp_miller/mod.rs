@@ -47,7 +47,7 @@ impl NetEngine for KarpMiller {
     }
 
     fn run(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
-        let mut tree = Tree::new(net);
+        let mut tree = Tree::new(net).within(budget);
         let mut found = tree.target_at_start();
         while found.is_none() {
             if let Some(reason) = budget.exhausted() {
