@@ -32,10 +32,20 @@ pub fn decide(
     budget: &Budget,
     progress: &dyn Progress,
 ) -> NetAnswer {
+    // Large nets take long to be read, to be reduced, and to be looked at for the first time by an engine.
+    let out_of_budget = || {
+        budget.exhausted().map(|reason| NetAnswer { verdict: reason.into(), engine: name.engine().name() })
+    };
+    if let Some(answer) = out_of_budget() {
+        return answer;
+    }
     let is_plain = matches!(name, NetEngineName::Reference | NetEngineName::Explicit);
     if reduces && !is_plain {
         for extent in [Extent::All, Extent::Markings] {
             let reduced = reduce_unless(net, extent, &|| budget.exhausted().is_some());
+            if let Some(answer) = out_of_budget() {
+                return answer;
+            }
             let (before, after) = (size(net), size(&reduced.net));
             progress.say(&|| format!("reduced from {before} to {after}"));
             let NetAnswer { verdict, engine } = run(&reduced.net, name, budget, progress);

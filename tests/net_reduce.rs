@@ -432,9 +432,11 @@ fn reducing_and_lifting_end_with_the_budget() {
     let none = reduce_unless(&net, Extent::Markings, &|| stop(0));
     assert_eq!((asked.get(), none.counts.total()), (1, 0));
     assert!(full.counts.total() > 0);
-    // A spent budget lifts nothing, and says so.
+    // A spent budget decides and lifts nothing, and says so.
     let budget = Budget::unlimited();
     budget.interrupt();
+    let answer = decide(&net, NetEngineName::Auto, true, &budget, &Quiet);
+    assert!(matches!(answer.verdict, NetVerdict::Unknown(_)));
     let ideals = vec![OmegaMarking::default(); 3];
     let run = FiringSequence { initial: full.net.initial.least(), steps: vec![firing(0)] };
     for verdict in [NetVerdict::Safe(NetCertificate::CoverabilitySet(ideals)), NetVerdict::Unsafe(run)] {
