@@ -4,9 +4,12 @@
 //! as soon as the budget is used up. Engines get their solvers from [`Budget::sat_solver`] and
 //! [`Budget::inclusion`], which have it in place; whoever makes a solver of its own, as the certifier does, shares
 //! [`Budget::solver_interrupt`] with it.
+//!
+//! The budget also says whether the run may spend time on checking the proofs of the SAT solver, see
+//! [`Budget::with_checked_proofs`].
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cusp_solvers::{Inclusion, Interrupt, SatSolver, Solvers};
@@ -39,6 +42,8 @@ pub struct Budget {
     interrupt: Interrupt,
     /// Who answers questions.
     solvers: Solvers,
+    /// If proofs of the SAT solver are checked: how many were.
+    proofs: Option<Arc<ProofCounts>>,
     /// Where the system has no thread left for a [`Watch`], whoever asks the budget looks at the clock instead.
     unwatched: Option<Arc<Unwatched>>,
 }
@@ -49,6 +54,33 @@ struct Unwatched {
     begin: Instant,
     /// Memory is looked at once in 256 times.
     asked: AtomicU8,
+}
+
+/// What was checked of the proofs of the SAT solver, all threads together.
+#[derive(Debug, Default)]
+pub struct ProofCounts {
+    proofs: AtomicU64,
+    steps: AtomicU64,
+}
+
+impl ProofCounts {
+    /// One more proof, and so many more steps.
+    pub fn add(&self, steps: u64) {
+        self.proofs.fetch_add(1, Ordering::Relaxed);
+        self.steps.fetch_add(steps, Ordering::Relaxed);
+    }
+
+    /// Unsatisfiable answers whose proof was checked.
+    #[must_use]
+    pub fn proofs(&self) -> u64 {
+        self.proofs.load(Ordering::Relaxed)
+    }
+
+    /// Steps of these proofs.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
 }
 
 impl Budget {
@@ -84,8 +116,23 @@ impl Budget {
             whole: Some(Arc::new(self.clone())),
             interrupt: self.interrupt.child(),
             solvers: self.solvers.clone(),
+            proofs: self.proofs.clone(),
             unwatched: None,
         }
+    }
+
+    /// The same budget, spent with more rigour: `certify` accepts an unsatisfiable answer of the SAT solver only
+    /// if its proof was checked. Holds for copies and parts that are made from now on.
+    #[must_use]
+    pub fn with_checked_proofs(mut self) -> Self {
+        self.proofs = Some(Arc::default());
+        self
+    }
+
+    /// If proofs of the SAT solver are to be checked: what was checked so far.
+    #[must_use]
+    pub fn checked_proofs(&self) -> Option<&ProofCounts> {
+        self.proofs.as_deref()
     }
 
     /// Who answers the questions of engines, and what was counted; parts of a budget count together.

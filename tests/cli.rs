@@ -529,3 +529,44 @@ fn very_large_bounds_are_refused_or_given_up() {
     let few = few.replacen("od", "fi", 1);
     assert_eq!(run_on(&["check", "-q", "--threads", most, "-"], &few).code, 0, "{few}");
 }
+
+#[test]
+fn proofs_of_the_solver_are_checked_on_demand() {
+    let program = "tests/corpus/even_odd.bp";
+    let checked = run(&["check", "--engine", "bdd", "--check-proofs", "--stats", program]);
+    let plain = run(&["check", "--engine", "bdd", "--stats", program]);
+    assert_eq!(checked.code, plain.code, "{}", checked.stderr);
+    let number = |ran: &Ran, what: &str| -> Option<u64> {
+        let line = ran.stdout.lines().find(|line| line.trim_start().starts_with(what))?;
+        line.split_whitespace().last()?.parse().ok()
+    };
+    let proofs = "proofs of the SAT solver that were checked";
+    assert_eq!(number(&plain, proofs), None);
+    assert!(number(&checked, proofs).is_some_and(|n| n > 0), "{}", checked.stdout);
+    assert!(number(&checked, "steps of these proofs").is_some_and(|n| n > 0), "{}", checked.stdout);
+    let file = std::env::temp_dir().join(format!("cusp-check-proofs-{}.cert", std::process::id()));
+    let certificate = file.display().to_string();
+    run(&["check", "--engine", "bdd", "--certificate", &certificate, program]);
+    let replayed = run(&["replay", "--check-proofs", program, &certificate]);
+    assert_eq!(replayed.code, checked.code, "{}", replayed.stderr);
+    assert!(replayed.stdout.contains("checked: proofs of the SAT solver"), "{}", replayed.stdout);
+    std::fs::remove_file(file).expect("it was written");
+}
+
+#[test]
+fn cutoffs_say_what_was_checked() {
+    let file = std::env::temp_dir().join(format!("cusp-cutoff-{}.tts", std::process::id()));
+    std::fs::write(&file, "3 4\n1 0 -> 0 3\n1 3 -> 2 0\n0 0 -> 1 2\n").expect("a writable directory");
+    let name = file.display().to_string();
+    let text = run(&["cutoff", "--target", "2|2", &name]).stdout;
+    let header = text.lines().find(|line| line.trim_start().starts_with("n ")).expect("a table");
+    assert!(header.ends_with("checked"), "{text}");
+    let csv = run(&["cutoff", "--csv", "--target", "2|2", &name]).stdout;
+    assert!(csv.lines().next().is_some_and(|line| line.ends_with(",realizable,checked")), "{csv}");
+    assert!(csv.lines().skip(1).all(|line| line.ends_with(",true")), "{csv}");
+    let json = lines_of_json(&run(&["cutoff", "--json", "--target", "2|2", &name]).stdout);
+    assert_eq!(json[0]["checked"], true);
+    let rounds = json[0]["rounds"].as_array().expect("rounds");
+    assert!(!rounds.is_empty() && rounds.iter().all(|round| round["checked"] == true), "{json:?}");
+    std::fs::remove_file(file).expect("it was written");
+}

@@ -9,10 +9,13 @@ use cusp::engines::nets::backward::Backward;
 use cusp::engines::nets::explicit::{Found, Limits, search};
 use cusp::engines::nets::karp_miller::KarpMiller;
 use cusp::engines::nets::reference::Reference;
-use cusp::evidence::NetVerdict;
+use cusp::evidence::net::OmegaMarking;
+use cusp::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
 use cusp::lift::net::{LiftedNet, lift_net};
-use cusp::net::reduce::{Counts, Extent, Fate, Reduced, reduce};
-use cusp::net::{Builder, Marking, Net, Place, PlaceId, PlaceKind, Range, Transition, spec};
+use cusp::net::reduce::{Counts, Extent, Fate, Reduced, reduce, reduce_unless};
+use cusp::net::{
+    Builder, Firing, Marking, Net, Place, PlaceId, PlaceKind, Range, Transition, TransitionId, spec,
+};
 use cusp::pipeline::table::Choice;
 use cusp::pipeline::{Setup, answer};
 use cusp::progress::Quiet;
@@ -51,7 +54,7 @@ fn accept(net: &Net, verdict: NetVerdict, context: &str) -> &'static str {
 
 /// What evidence about the reduced net becomes; fails if it cannot be lifted, or is not accepted.
 fn lifted(net: &Net, reduced: &Reduced, verdict: NetVerdict, context: &str) -> &'static str {
-    match lift_net(net, reduced, verdict) {
+    match lift_net(net, reduced, verdict, &Budget::unlimited()) {
         Ok(LiftedNet::Verdict(verdict)) => accept(net, verdict, context),
         Ok(LiftedNet::Uncoverable(_)) => "uncoverable",
         Err(why) => panic!("{why} {context}"),
@@ -417,4 +420,42 @@ fn a_long_chain_becomes_one_step_and_the_run_is_long_again() {
 /// The verdict about the reduced net alone.
 fn run_reduced(net: &Net) -> NetVerdict {
     run(&Reference, &reduce(net, Extent::All).net)
+}
+
+#[test]
+fn reducing_and_lifting_end_with_the_budget() {
+    let net = short_chain();
+    let asked = std::cell::Cell::new(0_usize);
+    let full = reduce(&net, Extent::Markings);
+    let stop = |most: usize| {
+        asked.set(asked.get() + 1);
+        asked.get() > most
+    };
+    // Stopped before the first reduction, it changes nothing; stopped later, less than when it is not.
+    let none = reduce_unless(&net, Extent::Markings, &|| stop(0));
+    assert_eq!((asked.get(), none.counts.total()), (1, 0));
+    assert!(full.counts.total() > 0);
+    // A spent budget decides and lifts nothing, and says so.
+    let budget = Budget::unlimited();
+    budget.interrupt();
+    let answer = answer(&net, Setup::default(), &budget, &Quiet);
+    assert_eq!(answer.result.expect("nothing to reject").verdict().word(), "unknown");
+    let ideals = vec![OmegaMarking::default(); 3];
+    let run = FiringSequence { initial: full.net.initial.least(), steps: vec![firing(0)] };
+    for verdict in [NetVerdict::Safe(NetCertificate::CoverabilitySet(ideals)), NetVerdict::Unsafe(run)] {
+        let lifted = lift_net(&net, &none, verdict, &budget).expect("nothing that cannot be lifted");
+        let LiftedNet::Verdict(NetVerdict::Unknown(unknown)) = lifted else { panic!("{lifted:?}") };
+        assert_eq!(unknown.reason, Reason::Interrupted);
+    }
+}
+
+fn firing(transition: usize) -> Firing {
+    Firing { transition: TransitionId::from_index(transition), choices: Vec::new() }
+}
+
+/// One place after the other, and one more that nobody takes from.
+fn short_chain() -> Net {
+    let text = "vars x y z\nrules\nx >= 1 -> x' = x - 1, y' = y + 1, z' = z + 1;\n\
+                init x >= 1, y = 0, z = 0\ntarget y >= 2\n";
+    spec::parse(&Source::new("test.spec", text)).expect("a net").0
 }

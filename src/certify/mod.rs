@@ -1,7 +1,9 @@
 //! The only way from a verdict to something that can be printed.
 //!
 //! Everything here is written against the semantics documented in [`crate::model`] and shares
-//! no code with any engine, not even the evaluation of expressions.
+//! no code with any engine, not even the evaluation of expressions or the analysis of live variables. What it
+//! shares are the types of the question (programs, nets, and the arithmetic of markings), the types of the evidence,
+//! the budget, and the crates for terms and SAT. `tests/tidy.rs` has the list of modules that it may reach.
 //!
 //! A trace is replayed: every step must be one that the semantics allows, choices included. A
 //! certificate is a set of states; it must hold the start, be closed under every step, and violate
@@ -47,10 +49,12 @@
 mod assigned;
 mod control;
 mod cover;
+mod cutoff;
 mod cuts;
 mod draft;
 mod encode;
 mod induction;
+mod live;
 mod net;
 mod net_basis;
 mod net_coverability;
@@ -66,6 +70,8 @@ mod stacks;
 mod system_states;
 #[cfg(test)]
 mod testing;
+mod threads;
+mod tokens;
 mod unrolling;
 mod values;
 mod wellformed;
@@ -78,6 +84,7 @@ use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::{Node, ProcId, Property, Task};
 
+pub use cutoff::{CertifiedCutoff, certify_cutoff, certify_cutoff_within};
 pub use net::{CertifiedNet, certify_net};
 
 /// A verdict whose evidence was checked. Only [`certify`] and [`certify_net`] make one.

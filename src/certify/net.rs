@@ -9,8 +9,9 @@
 
 use crate::budget::Budget;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
-use crate::net::{Flow, Marking, Net, PlaceId, Transition};
+use crate::net::{Flow, Net, PlaceId};
 
+use super::tokens::places_of;
 use super::{Certified, Rejection, Stop, net_basis, net_coverability, net_replay, reject};
 
 /// A verdict about a net whose evidence was checked. Only [`certify_net`] makes one.
@@ -22,14 +23,15 @@ pub type CertifiedNet = Certified<NetCertificate, FiringSequence>;
 /// # Errors
 /// What is wrong with the evidence.
 pub fn certify_net(net: &Net, verdict: NetVerdict, budget: &Budget) -> Result<CertifiedNet, Rejection> {
-    match check(net, &verdict, budget) {
+    match check_verdict(net, &verdict, budget) {
         Ok(()) => Ok(Certified { verdict }),
         Err(Stop::Exhausted(reason)) => Ok(Certified { verdict: reason.into() }),
         Err(Stop::Rejected(sentence)) => Err(Rejection(sentence)),
     }
 }
 
-fn check(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
+/// Checks the evidence of a verdict.
+pub(super) fn check_verdict(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
     if matches!(verdict, NetVerdict::Unknown(_)) {
         return Ok(());
     }
@@ -43,7 +45,7 @@ fn check(net: &Net, verdict: &NetVerdict, budget: &Budget) -> Result<(), Stop> {
 }
 
 /// Whether the net is one at all: what its documentation promises is what the checks rely on.
-fn well_formed(net: &Net) -> Result<(), Stop> {
+pub(super) fn well_formed(net: &Net) -> Result<(), Stop> {
     let exists = |place: PlaceId| place.index() < net.places.len();
     for id in net.transition_ids() {
         let transition = net.transition(id);
@@ -70,32 +72,4 @@ fn well_formed(net: &Net) -> Result<(), Stop> {
         return reject("the initial marking or a target is about a place that does not exist");
     }
     Ok(())
-}
-
-/// The marked places.
-pub(super) fn places_of(marking: &Marking) -> impl Iterator<Item = PlaceId> + '_ {
-    marking.entries().iter().map(|&(place, _)| place)
-}
-
-/// Where a token that is not taken can come to, and how often.
-pub(super) fn arrives(transition: &Transition, from: PlaceId, to: PlaceId) -> u64 {
-    match transition.moves.iter().find(|m| m.from == from).map(|m| &m.flow) {
-        None => u64::from(from == to),
-        Some(Flow::Each(places)) => u64::from(places.contains(&to)),
-        Some(Flow::All(places)) => places.iter().filter(|&&place| place == to).count() as u64,
-    }
-}
-
-/// Whether the first has at least as many tokens everywhere as the second.
-pub(super) fn is_above(larger: &Marking, smaller: &Marking) -> bool {
-    let (mut i, have) = (0, larger.entries());
-    for &(place, n) in smaller.entries() {
-        while i < have.len() && have[i].0 < place {
-            i += 1;
-        }
-        if i == have.len() || have[i].0 != place || have[i].1 < n {
-            return false;
-        }
-    }
-    true
 }

@@ -7,7 +7,7 @@ use crate::budget::Budget;
 use crate::evidence::net::{LinearInvariant, UncoverabilityBasis};
 use crate::net::{Flow, Marking, Net, PlaceId, Transition, TransitionId};
 
-use super::net::{arrives, is_above, places_of};
+use super::tokens::{arrives, is_above, places_of};
 use super::{Stop, poll, reject};
 
 /// Whether the proof holds.

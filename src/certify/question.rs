@@ -3,6 +3,9 @@
 //! A proof asks many small questions about terms of one arena. One solver answers them under assumptions,
 //! so what it was told about a term once need not be told again; arena and solver are replaced by new ones
 //! between blocks when they have grown, so that memory does not grow with the proof.
+//!
+//! That the solver is right when it finds no values is taken for granted, unless the budget asks for its proofs: then every
+//! such answer counts only after [`cusp_solvers::proof`] has followed it, step by step.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, VarId};
 use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver, UnknownReason};
@@ -18,6 +21,8 @@ pub(super) struct Questions<'a> {
     cnf: CnfEncoder,
     solver: CadicalSolver,
     budget: &'a Budget,
+    /// Steps of proofs that were counted.
+    steps: u64,
 }
 
 /// Beyond so many nodes, [`Questions::begin`] starts afresh.
@@ -25,10 +30,11 @@ const NODES_TO_KEEP: usize = 1 << 14;
 
 impl<'a> Questions<'a> {
     pub fn new(budget: &'a Budget) -> Self {
-        let mut solver = CadicalSolver::new();
+        let checks = budget.checked_proofs().is_some();
+        let mut solver = if checks { CadicalSolver::with_proof_check() } else { CadicalSolver::new() };
         solver.share_interrupt(&budget.solver_interrupt());
         let cnf = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
-        Self { terms: Terms::default(), cnf, solver, budget }
+        Self { terms: Terms::default(), cnf, solver, budget, steps: 0 }
     }
 
     /// Begins a new set of questions: terms of earlier ones must not be used any more. Tells the number of the
@@ -60,7 +66,10 @@ impl<'a> Questions<'a> {
         }
         let literal = self.cnf.encode(&self.terms.arena, term, Polarity::Positive, &mut self.solver);
         match self.solver.solve(&[literal], &Limits::NONE) {
-            Answer::Unsat => Ok(true),
+            Answer::Unsat => {
+                self.count_proof();
+                Ok(true)
+            }
             Answer::Sat => Ok(false),
             Answer::Unknown(reason) => self.undecided(&reason),
         }
@@ -71,7 +80,18 @@ impl<'a> Questions<'a> {
         self.cnf.var_literal(&self.terms.arena, var).is_some_and(|literal| self.solver.value(literal))
     }
 
+    fn count_proof(&mut self) {
+        if let Some(counts) = self.budget.checked_proofs() {
+            let steps = self.solver.statistics().proof_steps;
+            counts.add(steps - self.steps);
+            self.steps = steps;
+        }
+    }
+
     fn undecided<T>(&self, reason: &UnknownReason) -> Result<T, Stop> {
+        if let UnknownReason::UnverifiedUnsat(error) = reason {
+            return reject(format!("the SAT solver gave a wrong proof: {error}"));
+        }
         poll(self.budget)?;
         reject(format!("the solver did not decide: {reason}"))
     }
@@ -97,6 +117,28 @@ mod tests {
         assert_eq!(questions.is_impossible(Term::TRUE), Ok(false));
         questions.demand(both);
         assert_eq!(questions.is_impossible(Term::TRUE), Ok(true));
+    }
+
+    #[test]
+    fn proofs_are_checked_if_the_budget_asks_for_them() {
+        let plain = Budget::unlimited();
+        assert!(plain.checked_proofs().is_none());
+        let budget = Budget::unlimited().with_checked_proofs();
+        let part = budget.part();
+        let mut questions = Questions::new(&part);
+        let vars = questions.terms.fresh_vector(6);
+        // Neighbours differ, all around a ring of odd length, and that cannot be.
+        for i in 0..5 {
+            let differ = questions.terms.arena.xor(vars[i], vars[(i + 1) % 5]);
+            assert_eq!(questions.is_impossible(differ), Ok(false));
+            let either = questions.terms.arena.or(differ, !vars[5]);
+            questions.demand(either);
+        }
+        assert_eq!(budget.checked_proofs().map(crate::budget::ProofCounts::proofs), Some(0));
+        assert_eq!(questions.is_impossible(vars[5]), Ok(true));
+        let counts = budget.checked_proofs().expect("asked for");
+        assert_eq!(counts.proofs(), 1);
+        assert!(counts.steps() > 0);
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! [`encode`](super::encode)). If they were those of all runs that the assignment allows, a
 //! demand about a copy beside the run could exclude the run itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cusp_encodings::Term;
 use rustc_hash::FxHashMap;
@@ -20,12 +20,12 @@ use super::cuts::bodies;
 use super::encode::body::Body;
 use super::encode::walk::{CallSite, Frame, Walk, enforce};
 use super::encode::{Model, State, Terms};
+use super::live::Live;
 use super::question::Questions;
 use super::reach::Reach;
 use super::{Stop, poll, reject};
 use crate::budget::Budget;
 use crate::evidence::{Site, Unrolling};
-use crate::model::live::Live;
 use crate::model::{Action, Node, ProcId, Procedure, Task, Var};
 
 /// Checks that no run through the copies violates the property.
@@ -45,8 +45,9 @@ pub(super) fn check(task: &Task, unrolling: &Unrolling, budget: &Budget) -> Resu
     };
     let fails = unroller.unroll(&mut questions.terms)?;
     let records = unroller.records;
+    let live = Live::at(&model, compared_points(&tree, unrolling))?;
     let mut demands =
-        Demands { model: &model, tree: &tree, records: &records, live: None, equal: FxHashMap::default() };
+        Demands { model: &model, tree: &tree, records: &records, live, equal: FxHashMap::default() };
     for &pair in &unrolling.different {
         poll(budget)?;
         let demand = demands
@@ -58,6 +59,12 @@ pub(super) fn check(task: &Task, unrolling: &Unrolling, budget: &Budget) -> Resu
         return Ok(());
     }
     reject("a run through the copies, or one that leaves them, may violate the property")
+}
+
+/// Where states are compared: at the beginning of blocks, and at the exits of their procedures.
+fn compared_points(tree: &Tree, unrolling: &Unrolling) -> BTreeSet<(ProcId, Node)> {
+    let blocks = unrolling.different.iter().filter_map(|&(above, _)| tree.blocks.get(above as usize));
+    blocks.flat_map(|&(id, node)| [(id, node), (id, Procedure::EXIT)]).collect()
 }
 
 /// The copies, and what each is a copy of.
@@ -348,7 +355,7 @@ struct Demands<'a> {
     tree: &'a Tree,
     /// By copy; none for copies that no run comes to.
     records: &'a [Option<Record>],
-    live: Option<Live>,
+    live: Live,
     /// Positions of variables that are compared, by procedure and node.
     equal: FxHashMap<(ProcId, Node, Compared), Vec<usize>>,
 }
@@ -408,7 +415,7 @@ impl Demands<'_> {
         b: &State,
     ) -> Term {
         let model = self.model;
-        let live = self.live.get_or_insert_with(|| Live::of(model.task));
+        let live = &self.live;
         let positions = self.equal.entry((id, node, compared)).or_insert_with(|| {
             let procedure = model.program.procedure(id);
             let frame = Frame { base: model.globals() };
@@ -417,7 +424,11 @@ impl Demands<'_> {
                 (Var::Local(i), Compared::GlobalsAndParameters) => *i < procedure.params,
                 (Var::Local(i), Compared::GlobalsAndReturns) => *i >= procedure.first_return(),
             };
-            live.live_at(id, node).filter(counts).map(|var| frame.position(var)).collect()
+            live.variables(id, node)
+                .iter()
+                .filter(|var| counts(var))
+                .map(|&var| frame.position(var))
+                .collect()
         });
         terms.equal(positions.iter().map(|&position| (a.values.get(position), b.values.get(position))))
     }

@@ -39,7 +39,9 @@ pub fn run(args: &CheckArgs, output: &mut Output, leave_at_once: fn()) -> Status
                 return Status::Usage;
             }
         };
-    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once).asking(args.solvers.choice());
+    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once)
+        .asking(args.solvers.choice())
+        .checking_proofs(args.check_proofs);
     let command = Command { args, options: args.options(), session: &session };
     if command.options.dialect == Dialect::Getafix
         && args.program.threads != ThreadLimit::Unbounded

@@ -3,15 +3,20 @@
 use std::path::Path;
 
 use crate::cover;
-use crate::engines::cutoff::{Answer, Failure, Found, Patience, cutoff};
+use crate::diagnostic::{Diagnostic, Findings};
+use crate::engines::cutoff::Patience;
+use crate::evidence::cutoff::Found;
 use crate::evidence::{NetVerdict, Reason};
-use crate::report::cutoff as report;
+use crate::pipeline::cutoff::{Answer, Failure, cutoff};
+use crate::report::json::Header;
 use crate::report::output::Output;
+use crate::report::{cutoff as report, diagnostics};
+use crate::source::Span;
 
 use super::Status;
 use super::cover::{bad_input, findings, load};
 use super::options::CutoffArgs;
-use super::session::Session;
+use super::session::{Session, rejection_report};
 
 /// The name of the command in JSON.
 const COMMAND: &str = "cutoff";
@@ -28,46 +33,65 @@ fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Outp
         Ok(input) => input,
         Err(status) => return status,
     };
-    let prepared = match cover::prepare(&input, &options) {
-        Ok(prepared) => prepared,
-        Err(found) => return bad_input(COMMAND, &input, &found, args.json, output),
+    let name = input.source.name();
+    // Reading the net as a system is part of the work, so the time starts before it.
+    let (done, _) = session.within_limits(name, output, |budget, progress| {
+        let prepared = cover::prepare(&input, &options)?;
+        let answer = cutoff(&prepared.net, Patience::default(), budget, progress);
+        Ok((prepared, answer))
+    });
+    let (prepared, answer) = match done {
+        Ok(done) => done,
+        Err(found) => {
+            let found: Vec<Findings> = found;
+            return bad_input(COMMAND, &input, &found, args.json, output);
+        }
     };
     if !args.quiet && !args.json {
         let text = findings(&input, &prepared.warnings, output.colours_messages());
         output.message(&text);
     }
-    let name = input.source.name();
-    let (answer, _) = session.within_limits(name, output, |budget, progress| {
-        cutoff(&prepared.net, Patience::default(), budget, progress)
-    });
     match answer {
         Ok(answer) => {
+            let status = status(&answer);
             let text = if args.json {
-                report::json(name, &answer)
+                let word = answer.certified.verdict().word();
+                let header = Header::new(COMMAND, name, word, status.code())
+                    .findings(&input.source, input.property.as_ref(), &prepared.warnings)
+                    .notes(&prepared.notes);
+                report::json(header, &answer)
             } else if args.csv {
                 report::csv(name, &answer)
             } else {
                 report::text(name, &answer, output.colours_answers())
             };
             output.answer(&text);
-            status(&answer)
+            status
         }
         Err(Failure::NotThreads(why)) => {
-            output.message(&format!("error: `{name}` is not a system of threads: {why}\n"));
-            Status::BadInput
+            let status = Status::BadInput;
+            let error = Diagnostic::error(Span::default(), format!("this is not a system of threads: {why}"));
+            if args.json {
+                let header = Header::bad_input(COMMAND, name, status.code());
+                output.answer(&header.diagnostics(&input.source, &[error]).line());
+            } else {
+                output.message(&diagnostics::findings(&input.source, &[error], output.colours_messages()));
+            }
+            status
         }
         Err(Failure::Rejected(rejection)) => {
-            output.message(&format!(
-                "error: wrong evidence about `{name}`: {rejection}\n\
-                 this is a bug in Cusp; please report it together with the net\n"
-            ));
-            Status::Internal
+            let (status, why) = (Status::Internal, rejection.to_string());
+            if args.json {
+                output.answer(&Header::rejected(COMMAND, name, status.code(), why).line());
+            }
+            output.message(&rejection_report(COMMAND, name, &rejection));
+            status
         }
     }
 }
 
 fn status(answer: &Answer) -> Status {
-    match (&answer.found, answer.certified.verdict()) {
+    match (answer.certified.found(), answer.certified.verdict()) {
         (Found::Unknown(Reason::Interrupted), _) => Status::Interrupted,
         (_, NetVerdict::Unsafe(_)) => Status::Unsafe,
         (Found::Unknown(_), _) | (_, NetVerdict::Unknown(_)) => Status::Unknown,

@@ -92,6 +92,8 @@ Examples:
   cusp cover --sets cst mesi.spec             backward search on covering sharing trees
   cusp cover --timeout 10 *.spec              one line for each file, and a summary
 
+The evidence is checked without a SAT solver, so there is no `--check-proofs` here.
+
 Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error, 130 interrupted.
 Of several files, the worst decides, in the order 6, 1, 10, 5, 0.
 
@@ -170,6 +172,9 @@ Examples:
   cusp cutoff lock.tts                        threads until nothing new is reached, or until a target is
   cusp cutoff --csv mesh.spec                 the table of rounds for a spreadsheet; tokens become threads
 
+Rounds and results are checked again, without a SAT solver, so there is no `--check-proofs` here. A round with more
+than 1,000,000 states is not explored again, and the output says that it is not checked.
+
 Exit codes: 0 safe, 10 unsafe, 5 unknown, 1 bad input, 2 usage, 6 internal error, 130 interrupted.";
 
 /// Options of `cusp cutoff`.
@@ -243,6 +248,10 @@ pub struct CheckArgs {
     #[arg(long, conflicts_with_all = ["label", "certificate"])]
     pub all: bool,
 
+    /// Check every proof of the SAT solver that a certificate rests on; takes longer
+    #[arg(long)]
+    pub check_proofs: bool,
+
     /// Also tell what was done: figures of the engine that answered, time and memory
     #[arg(long)]
     pub stats: bool,
@@ -302,6 +311,10 @@ pub struct ReplayArgs {
     /// What a file may cost.
     #[command(flatten)]
     pub limits: LimitArgs,
+
+    /// Check every proof of the SAT solver that a certificate rests on; takes longer
+    #[arg(long)]
+    pub check_proofs: bool,
 
     /// Print the verdict only: no trace, no warnings
     #[arg(long, short)]

@@ -16,7 +16,8 @@ use super::session::Session;
 
 /// Checks evidence from a file against a program.
 pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Status {
-    let session = Session::new(args.limits.limits(), args.quiet, leave_at_once);
+    let session =
+        Session::new(args.limits.limits(), args.quiet, leave_at_once).checking_proofs(args.check_proofs);
     let source = match session.reading(|| Source::load(&args.program)) {
         Ok(source) => source,
         Err(error) => {
@@ -54,9 +55,15 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
     };
     let task = &prepared.task;
     let verdict = Verdict::from(evidence);
-    let checked = what_was_checked(task, &verdict);
-    let (certified, _) =
-        session.within_limits(source.name(), output, |budget, _| certify(task, verdict, budget));
+    let mut checked = what_was_checked(task, &verdict);
+    let (certified, _) = session.within_limits(source.name(), output, |budget, _| {
+        let certified = certify(task, verdict, budget);
+        if let Some(counts) = budget.checked_proofs() {
+            let (proofs, steps) = (counts.proofs(), counts.steps());
+            let _ = write!(checked, "\nchecked: proofs of the SAT solver (proofs: {proofs}, steps: {steps})");
+        }
+        certified
+    });
     let certified = match certified {
         Ok(certified) => certified,
         Err(rejection) => {

@@ -23,6 +23,8 @@ pub(super) struct Session {
     interrupt: Arc<Interrupt>,
     limits: Limits,
     solvers: Choice,
+    /// Whether proofs of the SAT solver are checked.
+    check_proofs: bool,
     /// No summary, no progress.
     quiet: bool,
 }
@@ -31,7 +33,12 @@ impl Session {
     /// From now on, Ctrl-C is noticed.
     pub fn new(limits: Limits, quiet: bool, leave_at_once: fn()) -> Self {
         let (interrupt, solvers) = (Interrupt::listen(leave_at_once), Choice::default());
-        Self { interrupt, limits, solvers, quiet }
+        Self { interrupt, limits, solvers, check_proofs: false, quiet }
+    }
+
+    /// The same with proofs of the SAT solver checked, if that is wanted.
+    pub fn checking_proofs(self, check_proofs: bool) -> Self {
+        Self { check_proofs, ..self }
     }
 
     /// The same with questions answered by these solvers.
@@ -86,12 +93,19 @@ impl Session {
         work: impl FnOnce(&Budget, &dyn Progress) -> T,
     ) -> (T, Vec<(String, u64)>) {
         let (budget, _watch) = Budget::start(self.limits);
-        let budget = budget.asking(Solvers::new(self.solvers.clone()));
+        let mut budget = budget.asking(Solvers::new(self.solvers.clone()));
+        if self.check_proofs {
+            budget = budget.with_checked_proofs();
+        }
         let _checking = self.interrupt.during(Phase::Checking(budget.clone()));
         let progress = Counting::new(progress::for_terminal(self.quiet, name));
         let done = work(&budget, &progress);
         let mut counts = progress.counts();
         counts.extend(budget.solvers().figures());
+        if let Some(checked) = budget.checked_proofs() {
+            counts.push(("proofs of the SAT solver that were checked".to_owned(), checked.proofs()));
+            counts.push(("steps of these proofs".to_owned(), checked.steps()));
+        }
         drop(progress);
         if !self.quiet {
             output.message(&complaints(&budget.solvers().doubts()));

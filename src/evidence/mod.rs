@@ -4,6 +4,7 @@
 //! see [`crate::certify`].
 
 pub mod certificate;
+pub mod cutoff;
 pub mod formula;
 pub mod net;
 mod question;
@@ -14,6 +15,7 @@ pub use certificate::{
     BlockCopy, Certificate, KInductive, PathEdge, Place, Relation, Relations, Site, SystemState, ThreadFrame,
     Unrolling, Witness,
 };
+pub use cutoff::CutoffEvidence;
 pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
 pub use question::{Question, VerdictOn};

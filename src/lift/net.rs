@@ -10,8 +10,9 @@
 //! is known then is [`LiftedNet::Uncoverable`], from where a backward search completes the proof.
 
 use super::Unliftable;
+use crate::budget::Budget;
 use crate::evidence::net::{LinearInvariant, OmegaMarking, Tokens, UncoverabilityBasis};
-use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason};
 use crate::net::fire::fire;
 use crate::net::reduce::{Fate, Reduced, Restore};
 use crate::net::{Choice, Firing, Flow, Marking, Net, PlaceId, Target, TransitionId};
@@ -30,13 +31,23 @@ const MOST_STEPS: usize = 1 << 20;
 
 /// Turns a verdict about a reduced net into one about the original net.
 ///
+/// The verdict is unknown if the budget is used up before that is done.
+///
 /// # Errors
 /// If the evidence is of a kind that the reduction did not keep.
-pub fn lift_net(original: &Net, reduced: &Reduced, verdict: NetVerdict) -> Result<LiftedNet, Unliftable> {
+pub fn lift_net(
+    original: &Net,
+    reduced: &Reduced,
+    verdict: NetVerdict,
+    budget: &Budget,
+) -> Result<LiftedNet, Unliftable> {
     let restore = &reduced.restore;
     let verdict = match verdict {
         NetVerdict::Unknown(unknown) => NetVerdict::Unknown(unknown),
-        NetVerdict::Unsafe(run) => NetVerdict::Unsafe(lift_run(original, reduced, &run)?),
+        NetVerdict::Unsafe(run) => match lift_run(original, reduced, &run, budget)? {
+            Some(run) => NetVerdict::Unsafe(run),
+            None => out_of_budget(budget),
+        },
         NetVerdict::Safe(NetCertificate::Basis(basis)) if restore.has_longer_steps() => {
             let elements = basis.elements.iter().map(|element| original_names(restore, element));
             return Ok(LiftedNet::Uncoverable(elements.collect()));
@@ -48,8 +59,10 @@ pub fn lift_net(original: &Net, reduced: &Reduced, verdict: NetVerdict) -> Resul
             if restore.has_longer_steps() {
                 return Err(Unliftable("a coverability set says nothing about what lies within a step"));
             }
-            let lifted = set.iter().map(|ideal| lift_ideal(original, restore, ideal)).collect();
-            NetVerdict::Safe(NetCertificate::CoverabilitySet(lifted))
+            match lift_set(original, restore, &set, budget) {
+                Some(lifted) => NetVerdict::Safe(NetCertificate::CoverabilitySet(lifted)),
+                None => out_of_budget(budget),
+            }
         }
     };
     Ok(LiftedNet::Verdict(verdict))
@@ -75,19 +88,47 @@ fn lift_basis(original: &Net, restore: &Restore, basis: &UncoverabilityBasis) ->
     }
 }
 
-fn lift_ideal(original: &Net, restore: &Restore, ideal: &OmegaMarking) -> OmegaMarking {
-    let limits = original.place_ids().map(|place| match restore.fate(place) {
-        Fate::Kept(name) => (place, ideal.get(name)),
-        Fate::NeverMarked | Fate::PassedThrough => (place, Tokens::AtMost(0)),
-        Fate::Free => (place, Tokens::Omega),
-    });
-    OmegaMarking::new(limits)
+fn out_of_budget(budget: &Budget) -> NetVerdict {
+    budget.exhausted().unwrap_or(Reason::Interrupted).into()
 }
 
-fn lift_run(original: &Net, reduced: &Reduced, run: &FiringSequence) -> Result<FiringSequence, Unliftable> {
+/// `None` if the budget is used up. An ideal lists what may be marked: the places that it listed before, and those
+/// that are gone and may hold any number. Only these are touched, since a net has many more places.
+fn lift_set(
+    original: &Net,
+    restore: &Restore,
+    set: &[OmegaMarking],
+    budget: &Budget,
+) -> Option<Vec<OmegaMarking>> {
+    let free: Vec<(PlaceId, Tokens)> = original
+        .place_ids()
+        .filter(|&place| restore.fate(place) == Fate::Free)
+        .map(|place| (place, Tokens::Omega))
+        .collect();
+    let mut lifted = Vec::with_capacity(set.len());
+    for ideal in set {
+        if budget.exhausted().is_some() {
+            return None;
+        }
+        let kept = ideal.limits().iter().map(|&(place, tokens)| (restore.place(place), tokens));
+        lifted.push(OmegaMarking::new(kept.chain(free.iter().copied())));
+    }
+    Some(lifted)
+}
+
+/// `None` if the budget is used up.
+fn lift_run(
+    original: &Net,
+    reduced: &Reduced,
+    run: &FiringSequence,
+    budget: &Budget,
+) -> Result<Option<FiringSequence>, Unliftable> {
     let mut last = run.initial.clone();
     let mut plan = Vec::new();
     for (number, step) in run.steps.iter().enumerate() {
+        if budget.exhausted().is_some() {
+            return Ok(None);
+        }
         last = fire(reduced.net.transition(step.transition), &last, &step.choices)
             .map_err(|_| Unliftable("the reduced net cannot do this"))?;
         let steps = reduced.restore.steps(step.transition);
@@ -99,8 +140,14 @@ fn lift_run(original: &Net, reduced: &Reduced, run: &FiringSequence) -> Result<F
     let last = original_names(&reduced.restore, &last);
     let lift = Lift { original, restore: &reduced.restore, run, plan };
     let met = original.targets.iter().filter(|target| lift.is_met_where_kept(target, &last));
-    let runs = met.map(|target| lift.run_to(target));
-    runs.reduce(Result::or).unwrap_or(Err(Unliftable("no target of the original net is met")))
+    let mut failure = Unliftable("no target of the original net is met");
+    for target in met {
+        match lift.run_to(target, budget) {
+            Ok(run) => return Ok(run),
+            Err(why) => failure = why,
+        }
+    }
+    Err(failure)
 }
 
 /// A step of the original net, and the number of the step of the reduced net that it belongs to.
@@ -128,8 +175,8 @@ impl Lift<'_> {
         target.least.iter().all(has_enough) && target.upper.iter().all(|&(place, n)| last.get(place) <= n)
     }
 
-    /// The run of the original net that ends in this target.
-    fn run_to(&self, target: &Target) -> Result<FiringSequence, Unliftable> {
+    /// The run of the original net that ends in this target; `None` if the budget is used up.
+    fn run_to(&self, target: &Target, budget: &Budget) -> Result<Option<FiringSequence>, Unliftable> {
         let is_kept = |place: PlaceId| matches!(self.restore.fate(place), Fate::Kept(_));
         // What has to be in places that are gone, from the end to the start.
         let mut need = vec![0_u64; self.original.places.len()];
@@ -163,6 +210,9 @@ impl Lift<'_> {
         let mut marking = initial.clone();
         let mut steps = Vec::with_capacity(fillings.len() + self.plan.len());
         for planned in fillings.iter().rev().chain(&self.plan) {
+            if budget.exhausted().is_some() {
+                return Ok(None);
+            }
             let choices = self.choices(*planned, &marking)?;
             let transition = planned.transition;
             marking = fire(self.original.transition(transition), &marking, &choices)
@@ -172,7 +222,7 @@ impl Lift<'_> {
         if !target.is_met_by(&marking) {
             return Err(Unliftable("the run of the original net does not meet the target"));
         }
-        Ok(FiringSequence { initial, steps })
+        Ok(Some(FiringSequence { initial, steps }))
     }
 
     /// What is needed in places that are gone before a transition, given what is needed after it.

@@ -3,25 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use super::{Flow, Marking, Net, Overflow, PlaceId, Transition, TransitionId};
-
-/// Where the tokens of one place with [`Flow::Each`] went.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Choice {
-    /// Whose tokens.
-    pub from: PlaceId,
-    /// How many of them went where; together, all that were left.
-    pub to: Marking,
-}
-
-/// One step of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Firing {
-    /// What fires.
-    pub transition: TransitionId,
-    /// For every marked place with [`Flow::Each`], in order, where its tokens go.
-    pub choices: Vec<Choice>,
-}
+use super::{Choice, Firing, Flow, Marking, Net, Overflow, PlaceId, Transition, TransitionId};
 
 /// Why a transition does not fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,49 +92,77 @@ fn uncertain<'a>(
     })
 }
 
+/// What firing once can lead to, each with the choices that lead there.
+pub type Successors = Vec<(Vec<Choice>, Marking)>;
+
 /// All markings that firing the transition once can lead to, zero tests included, each with the
 /// choices that lead there. There may be very many of them: this is for small systems.
 ///
 /// # Errors
 /// If there would be too many tokens.
-pub fn successors(
+pub fn successors(transition: &Transition, marking: &Marking) -> Result<Successors, Overflow> {
+    Ok(successors_unless(transition, marking, &|| false)?.unwrap_or_default())
+}
+
+/// The same, for callers that may have to give up: `stop` is asked at every thousandth choice, and `None` means that it
+/// said yes.
+///
+/// # Errors
+/// If there would be too many tokens.
+pub fn successors_unless(
     transition: &Transition,
     marking: &Marking,
-) -> Result<Vec<(Vec<Choice>, Marking)>, Overflow> {
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Successors>, Overflow> {
     if !is_enabled(transition, marking) {
-        return Ok(Vec::new());
+        return Ok(Some(Vec::new()));
     }
     let left = marking.minus(&transition.take);
+    let mut steps = 0_u32;
+    let mut must_stop = || {
+        steps = steps.wrapping_add(1);
+        steps.is_multiple_of(1_000) && stop()
+    };
     let mut partial = vec![(Vec::new(), certain(transition, &left)?)];
     for (from, n, places) in uncertain(transition, &left) {
         let mut extended: BTreeMap<Marking, Vec<Choice>> = BTreeMap::new();
-        for to in distributions(n, places) {
+        let Some(ways) = distributions(n, places, &mut must_stop) else { return Ok(None) };
+        for to in ways {
             for (choices, sum) in &partial {
+                if must_stop() {
+                    return Ok(None);
+                }
                 let all = || choices.iter().cloned().chain([Choice { from, to: to.clone() }]).collect();
                 extended.entry(sum.plus(&to)?).or_insert_with(all);
             }
         }
         partial = extended.into_iter().map(|(sum, choices)| (choices, sum)).collect();
     }
-    Ok(partial)
+    Ok(Some(partial))
 }
 
-/// All ways to put `n` tokens on the places, at least one of which there is.
-fn distributions(n: u64, places: &[PlaceId]) -> Vec<Marking> {
+/// All ways to put `n` tokens on the places, at least one of which there is; `None` if it must stop before.
+fn distributions(n: u64, places: &[PlaceId], must_stop: &mut dyn FnMut() -> bool) -> Option<Vec<Marking>> {
     let mut partial = vec![(Marking::new(), n)];
     let (last, others) = places.split_last().expect("tokens that move go somewhere");
     for &place in others {
-        let put = |(marking, left): &(Marking, u64), here: u64| {
-            let mut more = marking.clone();
-            more.set(place, here);
-            (more, left - here)
-        };
-        partial = partial.iter().flat_map(|p| (0..=p.1).map(move |here| put(p, here))).collect();
+        let mut extended = Vec::new();
+        for (marking, left) in &partial {
+            for here in 0..=*left {
+                if must_stop() {
+                    return None;
+                }
+                let mut more = marking.clone();
+                more.set(place, here);
+                extended.push((more, left - here));
+            }
+        }
+        partial = extended;
     }
     for (marking, left) in &mut partial {
         marking.set(*last, *left);
     }
-    partial.into_iter().map(|(marking, _)| marking).collect()
+    Some(partial.into_iter().map(|(marking, _)| marking).collect())
 }
 
 /// Fires a transition such that the result covers `goal`, if that is possible, zero tests
@@ -334,6 +344,21 @@ mod tests {
         assert_eq!(fire(&transition, &before, &[]), Err(FireError::WrongChoices));
         let to = marking(&[(1, 3)]);
         assert_eq!(fire(&transition, &before, &[Choice { from: p(0), to }]), Err(FireError::WrongChoices));
+    }
+
+    #[test]
+    fn a_search_that_must_stop_does_not_list_all_choices() {
+        // A token for each of 60 bits: more choices than anybody could list.
+        let places: Vec<PlaceId> = (0..60).map(p).collect();
+        let moves = vec![Move { from: p(0), flow: Flow::Each(places) }];
+        let transition = Transition { moves, ..Transition::default() };
+        let asked = std::cell::Cell::new(0);
+        let stop = || {
+            asked.set(asked.get() + 1);
+            asked.get() == 3
+        };
+        assert_eq!(successors_unless(&transition, &marking(&[(0, 1 << 40)]), &stop), Ok(None));
+        assert_eq!(asked.get(), 3);
     }
 
     #[test]

@@ -42,7 +42,6 @@ pub mod tts;
 use crate::source::Span;
 
 pub use builder::Builder;
-pub use fire::{Choice, Firing};
 pub use marking::{Marking, Overflow};
 
 crate::define_id!(
@@ -181,6 +180,24 @@ impl Transition {
         self.moves.retain(|m| m.flow != Flow::All(vec![m.from]));
         self.moves.sort_unstable_by_key(|m| m.from);
     }
+}
+
+/// Where the tokens of one place with [`Flow::Each`] went.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Choice {
+    /// Whose tokens.
+    pub from: PlaceId,
+    /// How many of them went where; together, all that were left.
+    pub to: Marking,
+}
+
+/// One step of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Firing {
+    /// What fires.
+    pub transition: TransitionId,
+    /// For every marked place with [`Flow::Each`], in order, where its tokens go.
+    pub choices: Vec<Choice>,
 }
 
 /// How many tokens a place may hold at the start.

@@ -14,8 +14,10 @@
 //! | [`translate`] | questions that stand for other questions, and the way back for evidence |
 //! | `race` | several engines side by side, until the first certified answer |
 //! | `programs`, `nets` | the steps of the path for each kind of question |
+//! | [`cutoff`] | the path to a certified number of threads |
 //! | [`witnesses`] | what is added to relations so that checking them needs SAT only |
 
+pub mod cutoff;
 mod nets;
 mod programs;
 mod race;
@@ -240,11 +242,18 @@ pub fn decide<Q: Route>(
     if let Some(verdict) = question.without_search() {
         return verdict;
     }
+    // Large questions take long to be read, to be reduced, and to be looked at for the first time by an engine.
+    if let Some(reason) = budget.exhausted() {
+        return reason.into();
+    }
     if reductions.wanted
         && let Some(keep) = engine.reduction()
     {
         for &keep in question.attempts(keep) {
             let reduced = reductions.get(keep);
+            if let Some(reason) = budget.exhausted() {
+                return reason.into();
+            }
             let verdict = engine.run(reduced.question(), budget, progress);
             let lifted = reduced.bring_back(verdict, budget).map_err(|why| why.to_string());
             match lifted.and_then(|verdict| question.complete(verdict, budget)) {

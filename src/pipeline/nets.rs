@@ -24,8 +24,9 @@ impl Route for Net {
         }
     }
 
-    fn reduce(&self, keep: Extent, _budget: &Budget) -> Box<dyn Translation<Self, Self> + '_> {
-        Box::new(ReducedNet { original: self, reduced: reduce::reduce(self, keep) })
+    fn reduce(&self, keep: Extent, budget: &Budget) -> Box<dyn Translation<Self, Self> + '_> {
+        let reduced = reduce::reduce_unless(self, keep, &|| budget.exhausted().is_some());
+        Box::new(ReducedNet { original: self, reduced })
     }
 
     fn complete(&self, verdict: NetVerdict, _budget: &Budget) -> Result<NetVerdict, String> {
@@ -53,7 +54,7 @@ impl Translation<Net, Net> for ReducedNet<'_> {
     }
 
     fn bring_back(&self, verdict: NetVerdict, budget: &Budget) -> Result<NetVerdict, Unliftable> {
-        match lift_net(self.original, &self.reduced, verdict)? {
+        match lift_net(self.original, &self.reduced, verdict, budget)? {
             LiftedNet::Verdict(verdict) => Ok(verdict),
             LiftedNet::Uncoverable(elements) => complete_basis(self.original, elements, budget),
         }

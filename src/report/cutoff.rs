@@ -1,24 +1,30 @@
 //! Answers about cutoffs: a verdict line and the table of rounds, as text, JSON or CSV.
+//!
+//! Rounds and results were checked. Where they were too large for that, all three forms say so.
+//!
+//! The JSON object begins with the [`Header`] that all answers have; then follow:
+//!
+//! | field | when | meaning |
+//! |---|---|---|
+//! | `cutoff` | known | the least number of threads that reach all thread states that any number reaches |
+//! | `threads_to_target` | known | the fewest threads that reach a target |
+//! | `checked` | one of them is known | whether they were checked in full |
+//! | `unchecked` | not checked | why not |
+//! | `shared_states`, `local_states`, `thread_transitions` | always | the size of the system of threads |
+//! | `rounds` | always | one object for each number of threads: `threads`, `thread_states`, `candidates`, `states`, `realizable`, `complete`, `checked`, `forward_seconds`, `backward_seconds` |
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
 use super::Count;
+use super::json::header::{Header, line};
 use super::palette::{Palette, paint};
 use super::words::{counted, one_line};
-use crate::engines::cutoff::{Answer, Found, Round};
 use crate::evidence::NetVerdict;
+use crate::evidence::cutoff::{Found, Round};
 use crate::net::{Net, PlaceKind};
-
-/// The verdict about the targets, in a word.
-fn verdict(answer: &Answer) -> &'static str {
-    match answer.certified.verdict() {
-        NetVerdict::Safe(_) => "safe",
-        NetVerdict::Unsafe(_) => "unsafe",
-        NetVerdict::Unknown(_) => "unknown",
-    }
-}
+use crate::pipeline::cutoff::Answer;
 
 fn states(net: &Net) -> (usize, usize) {
     let count = |shared: bool| {
@@ -50,7 +56,7 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
         NetVerdict::Unknown(_) => (palette.open, "UNKNOWN"),
     };
     let target = |n: usize| format!("{} reach a target, fewer do not", count(n, "thread"));
-    let sentence = match (&answer.found, answer.threads_to_target) {
+    let sentence = match (answer.certified.found(), answer.certified.threads_to_target()) {
         (Found::Cutoff(n), None) => format!("the cutoff is {}", count(*n, "thread")),
         (Found::Cutoff(n), Some(more)) => format!("the cutoff is {}; {}", count(*n, "thread"), target(more)),
         (Found::Target(n), _) => target(*n),
@@ -70,24 +76,28 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
     );
     let _ = writeln!(
         out,
-        "{:>3} {:>8} {:>10} {:>10} {:>9} {:>9}  realizable",
+        "{:>3} {:>8} {:>10} {:>10} {:>9} {:>9}  realizable  checked",
         "n", "|R_n|", "candidates", "states", "forward s", "backward s"
     );
-    for round in &answer.rounds {
+    for (round, checked) in answer.certified.rounds() {
         let _ = writeln!(
             out,
-            "{:>3} {:>8} {:>10} {:>10} {:>9.3} {:>9.3}   {}",
+            "{:>3} {:>8} {:>10} {:>10} {:>9.3} {:>9.3}   {:<11} {}",
             round.threads,
-            round.thread_states,
+            round.thread_states.len(),
             round.candidates,
             round.states,
             round.forward.as_secs_f64(),
             round.backward.as_secs_f64(),
-            realizable(round)
+            realizable(round),
+            if checked { "yes" } else { "no" }
         );
     }
-    let shown = answer.rounds.last().map_or(0, |round| round.threads);
-    if let Some(n) = answer.threads_to_target.filter(|&n| n > shown) {
+    if let Some(why) = answer.certified.unchecked() {
+        let _ = writeln!(out, "note: the result is not checked in full: {why}");
+    }
+    let shown = answer.certified.rounds().last().map_or(0, |(round, _)| round.threads);
+    if let Some(n) = answer.certified.threads_to_target().filter(|&n| n > shown) {
         let fewer = count(n - 1, "thread");
         let _ =
             writeln!(out, "that {n} reach a target is a run, that {fewer} do not is a proof, both checked");
@@ -99,16 +109,16 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
 #[must_use]
 pub fn csv(file: &str, answer: &Answer) -> String {
     let mut out =
-        "file,verdict,n,thread_states,candidates,states,forward_seconds,backward_seconds,realizable\n"
+        "file,verdict,n,thread_states,candidates,states,forward_seconds,backward_seconds,realizable,checked\n"
             .to_owned();
-    for round in &answer.rounds {
+    for (round, checked) in answer.certified.rounds() {
         let _ = writeln!(
             out,
-            "{},{},{},{},{},{},{:.6},{:.6},{}",
+            "{},{},{},{},{},{},{:.6},{:.6},{},{checked}",
             file.replace([',', '\n'], "_"),
-            verdict(answer),
+            answer.certified.verdict().word(),
             round.threads,
-            round.thread_states,
+            round.thread_states.len(),
             round.candidates,
             round.states,
             round.forward.as_secs_f64(),
@@ -121,11 +131,18 @@ pub fn csv(file: &str, answer: &Answer) -> String {
 
 #[derive(Serialize)]
 struct Report<'a> {
-    file: &'a str,
-    verdict: &'static str,
+    #[serde(flatten)]
+    header: Header<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     cutoff: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     threads_to_target: Option<usize>,
-    reason: Option<String>,
+    /// Whether `cutoff` and `threads_to_target` were checked in full; absent if neither is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checked: Option<bool>,
+    /// Why they were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unchecked: Option<&'a str>,
     shared_states: usize,
     local_states: usize,
     thread_transitions: usize,
@@ -139,34 +156,44 @@ struct Line {
     candidates: usize,
     states: usize,
     realizable: Option<bool>,
+    /// Whether the thread states are all of this number of threads, and not only those before the round ended.
+    complete: bool,
+    checked: bool,
     forward_seconds: f64,
     backward_seconds: f64,
 }
 
-/// One object on one line.
+/// One object on one line. The header holds what does not depend on the answer.
 #[must_use]
-pub fn json(file: &str, answer: &Answer) -> String {
+pub fn json(header: Header<'_>, answer: &Answer) -> String {
     let (shared_states, local_states) = states(&answer.threads);
-    let line = |round: &Round| Line {
+    let round = |(round, checked): (&Round, bool)| Line {
         threads: round.threads,
-        thread_states: round.thread_states,
+        thread_states: round.thread_states.len(),
         candidates: round.candidates,
         states: round.states,
         realizable: round.realizable,
+        complete: round.is_complete,
+        checked,
         forward_seconds: round.forward.as_secs_f64(),
         backward_seconds: round.backward.as_secs_f64(),
     };
+    let certified = &answer.certified;
+    let is_known = !matches!(certified.found(), Found::Unknown(_));
+    let header = match certified.found() {
+        Found::Unknown(reason) => header.reason(&reason.clone().into(), &[]),
+        Found::Cutoff(_) | Found::Target(_) => header,
+    };
     let report = Report {
-        file,
-        verdict: verdict(answer),
-        cutoff: if let Found::Cutoff(n) = answer.found { Some(n) } else { None },
-        threads_to_target: answer.threads_to_target,
-        reason: if let Found::Unknown(reason) = &answer.found { Some(reason.to_string()) } else { None },
+        header,
+        cutoff: if let Found::Cutoff(n) = certified.found() { Some(*n) } else { None },
+        threads_to_target: certified.threads_to_target(),
+        checked: is_known.then_some(certified.unchecked().is_none()),
+        unchecked: certified.unchecked(),
         shared_states,
         local_states,
         thread_transitions: answer.threads.transitions.len(),
-        rounds: answer.rounds.iter().map(line).collect(),
+        rounds: certified.rounds().map(round).collect(),
     };
-    // Numbers and texts: there is nothing that JSON cannot say.
-    serde_json::to_string(&report).unwrap_or_default() + "\n"
+    line(&report)
 }

@@ -8,13 +8,14 @@ use cusp::budget::Budget;
 use cusp::certify::certify_net;
 use cusp::cover::{Input, Options, prepare};
 use cusp::diagnostic::render;
-use cusp::engines::cutoff::{Failure, Found, Patience, cutoff};
+use cusp::engines::cutoff::{Found, Patience};
 use cusp::engines::nets::explicit::Explicit;
 use cusp::engines::nets::reference::Reference;
 use cusp::engines::{Bounds, Engine};
 use cusp::evidence::NetVerdict;
 use cusp::net::fire::{fire_or_replace, successors};
 use cusp::net::{Marking, Net, cm};
+use cusp::pipeline::cutoff::{Failure, cutoff};
 use cusp::pipeline::table::HasEngines;
 use cusp::progress::Quiet;
 use cusp::source::Source;
@@ -298,7 +299,7 @@ fn cutoffs_are_found_where_nothing_is_asked_to_be_empty() {
         machine A { states s, t; s -> t when !lock do lock := T; t -> s when lock do lock := F; }
         target A.t >= 2;";
     let found = answer(lock).expect("threads");
-    assert!(matches!(found.found, Found::Cutoff(_)), "{:?}", found.found);
+    assert!(matches!(found.certified.found(), Found::Cutoff(_)), "{:?}", found.certified.found());
     assert!(matches!(found.certified.verdict(), NetVerdict::Safe(_)));
     let bell = "machine A { states s, t; s -> t : e~!; s -> t : e~?; } target A.t;";
     match answer(bell) {

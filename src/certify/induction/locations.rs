@@ -3,13 +3,13 @@
 //! Calls are inlined, and a chain of procedures that call the next one twice has 2^N call strings. They are
 //! counted before anything is encoded, and too many are refused.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::too_large;
 use crate::certify::encode::Model;
 use crate::certify::encode::body::Body;
+use crate::certify::live::Live;
 use crate::certify::{Stop, poll, reject};
-use crate::model::live::Live;
 use crate::model::{Action, Call, Edge, EdgeId, Node, ProcId, Procedure, Var};
 
 /// Most call strings that are looked at.
@@ -127,13 +127,21 @@ impl Locations {
     }
 
     /// For every location, the positions of the values that make states different.
-    pub fn compared(&self, model: &Model<'_>, live: &Live) -> Vec<Vec<usize>> {
+    pub fn compared(&self, model: &Model<'_>) -> Result<Vec<Vec<usize>>, Stop> {
+        let cuts = self.places.iter().map(|&(context, node)| (self.procedure(context), node));
+        let behind_calls = self.contexts.iter().filter_map(|context| {
+            let (caller, edge) = context.caller?;
+            let id = self.procedure(caller);
+            Some((id, model.program.procedure(id).edge(edge).to))
+        });
+        let live = Live::at(model, cuts.chain(behind_calls).collect::<BTreeSet<_>>())?;
         let locals = |context: u32, node: Node, dropped: &[Option<Var>]| -> Vec<usize> {
             let base = self.base(context);
-            live.live_at(self.procedure(context), node)
-                .filter(|var| !dropped.contains(&Some(*var)))
+            live.variables(self.procedure(context), node)
+                .iter()
+                .filter(|var| !dropped.contains(&Some(**var)))
                 .filter_map(|var| match var {
-                    Var::Local(i) => Some(base + i as usize),
+                    Var::Local(i) => Some(base + *i as usize),
                     Var::Global(_) => None,
                 })
                 .collect()
@@ -152,8 +160,8 @@ impl Locations {
             kept.push(mine);
         }
         let positions = |&(context, node): &(u32, Node)| {
-            let globals = live.live_at(self.procedure(context), node).filter_map(|var| match var {
-                Var::Global(i) => Some(i as usize),
+            let globals = live.variables(self.procedure(context), node).iter().filter_map(|var| match var {
+                Var::Global(i) => Some(*i as usize),
                 Var::Local(_) => None,
             });
             let mut positions: Vec<usize> = globals.collect();
@@ -161,7 +169,7 @@ impl Locations {
             positions.extend(locals(context, node, &[]));
             positions
         };
-        self.places.iter().map(positions).collect()
+        Ok(self.places.iter().map(positions).collect())
     }
 }
 

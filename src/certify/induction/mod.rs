@@ -23,7 +23,6 @@ use super::{Stop, reject};
 use crate::budget::Budget;
 use crate::evidence::{KInductive, Reason};
 use crate::model::Task;
-use crate::model::live::Live;
 
 /// Most block steps that are looked at.
 pub(super) const MOST_STEPS: usize = 100_000;
@@ -88,7 +87,7 @@ fn step(stepper: &Stepper<'_>, k: usize, budget: &Budget) -> Result<(), Stop> {
     }
     let (_, violation) = stepper.all(&mut questions.terms, moment.clone())?;
     path.push(moment);
-    let compared = locations.compared(stepper.model, &Live::of(stepper.model.task));
+    let compared = locations.compared(stepper.model)?;
     while !questions.is_impossible(violation)? {
         let demands = broken(&mut questions, &path, &compared);
         if demands.is_empty() {

@@ -2,17 +2,16 @@
 //!
 //! With a fixed number of threads that are never started, a system is a net whose initial markings hold that
 //! many tokens, and what fewer threads cover, more cover, too. So a run with `n` threads and a proof that
-//! `n - 1` do not reach a target say that `n` is the least number, whatever the size of the state space; both
-//! are certified. Proofs often need no search at all: where tokens are neither made nor lost, a linear
+//! `n - 1` do not reach a target say that `n` is the least number, whatever the size of the state space.
+//! Both are the evidence: see [`Fewest`]. Proofs often need no search at all: where tokens are neither made nor lost, a linear
 //! invariant counts them.
 
-use super::Failure;
 use crate::budget::Budget;
-use crate::certify::certify_net;
 use crate::engines::Engine;
 use crate::engines::nets::backward::Backward;
 use crate::engines::nets::directed::DirectedWithin;
-use crate::evidence::NetVerdict;
+use crate::evidence::cutoff::Fewest;
+use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Initial, Net, PlaceId, PlaceKind, Range};
 use crate::progress::Quiet;
 
@@ -37,27 +36,21 @@ impl Effort {
 }
 
 /// The fewest threads of a system without started threads, all of which but a fixed number begin in one
-/// local state; `None` if it has another form, or the effort was not enough.
-///
-/// # Errors
-/// If evidence was rejected.
-pub fn fewest(net: &Net, effort: Effort, budget: &Budget) -> Result<Option<usize>, Failure> {
-    let Some((pool, others)) = pool(net) else { return Ok(None) };
-    let Some(mut run) = decide(net, effort, budget)?.filter(is_run) else { return Ok(None) };
+/// local state, with what shows it; `None` if it has another form, or the effort was not enough.
+#[must_use]
+pub fn fewest(net: &Net, effort: Effort, budget: &Budget) -> Option<(usize, Fewest)> {
+    let (pool, others) = pool(net)?;
+    let Decided::Run(mut run) = decide(net, effort, budget)? else { return None };
     loop {
-        let NetVerdict::Unsafe(found) = &run else { return Ok(None) };
-        let Ok(threads) = usize::try_from(net.threads(&found.initial)) else { return Ok(None) };
-        let Some(fewer) = (threads as u64).checked_sub(others + 1) else { return Ok(Some(threads)) };
+        let threads = usize::try_from(net.threads(&run.initial)).ok()?;
+        let Some(fewer) = (threads as u64).checked_sub(others + 1) else {
+            return Some((threads, Fewest { run, one_less: None }));
+        };
         match decide(&with_exactly(net, pool, fewer), effort, budget)? {
-            Some(NetVerdict::Safe(_)) => return Ok(Some(threads)),
-            Some(with_fewer @ NetVerdict::Unsafe(_)) => run = with_fewer,
-            _ => return Ok(None),
+            Decided::Proof(proof) => return Some((threads, Fewest { run, one_less: Some(proof) })),
+            Decided::Run(with_fewer) => run = with_fewer,
         }
     }
-}
-
-fn is_run(verdict: &NetVerdict) -> bool {
-    matches!(verdict, NetVerdict::Unsafe(_))
 }
 
 /// The local state that any number of threads begin in, and how many begin elsewhere.
@@ -81,18 +74,20 @@ fn with_exactly(net: &Net, pool: PlaceId, threads: u64) -> Net {
     Net { initial: Initial::new(others.chain([(pool, Range::exactly(threads))])), ..net.clone() }
 }
 
-/// A certified answer, if one of the engines has one.
-fn decide(net: &Net, effort: Effort, budget: &Budget) -> Result<Option<NetVerdict>, Failure> {
+enum Decided {
+    Proof(NetCertificate),
+    Run(FiringSequence),
+}
+
+/// An answer, if one of the engines has one.
+fn decide(net: &Net, effort: Effort, budget: &Budget) -> Option<Decided> {
     let engines: [&dyn Engine<Net>; 2] = [
         &Backward { most_elements: Some(effort.elements) },
         &DirectedWithin { most_markings: effort.markings },
     ];
-    for engine in engines {
-        let verdict = engine.run(net, budget, &Quiet);
-        let certified = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
-        if !matches!(certified.verdict(), NetVerdict::Unknown(_)) {
-            return Ok(Some(certified.verdict().clone()));
-        }
-    }
-    Ok(None)
+    engines.into_iter().find_map(|engine| match engine.run(net, budget, &Quiet) {
+        NetVerdict::Safe(proof) => Some(Decided::Proof(proof)),
+        NetVerdict::Unsafe(run) => Some(Decided::Run(run)),
+        NetVerdict::Unknown(_) => None,
+    })
 }

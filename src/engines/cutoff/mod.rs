@@ -8,9 +8,10 @@
 //! cutoff found is the least. With threads that start threads, the rounds are over the *most* threads at
 //! once, and one too many is not started.
 //!
-//! Evidence: that no candidate is realizable is an uncoverability proof that is certified. A cutoff is
-//! about single thread states; whether the targets can be covered, which may ask for several threads, is
-//! answered on its own, and certified, too ([errata 27](crate::errata::item_27)).
+//! Evidence: [`CutoffEvidence`], which `certify` checks: what the rounds reach by exploring them again, that no
+//! candidate is realizable by an uncoverability proof. A cutoff is about single thread states; whether the
+//! targets can be covered, which may ask for several threads, is answered on its own
+//! ([errata 27](crate::errata::item_27)).
 //!
 //! Deviation: candidates that an earlier proof rules out are not asked about again, and one that was
 //! found realizable ends later rounds as long as it is a candidate. The search for the next round and the
@@ -28,10 +29,11 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use crate::budget::Budget;
-use crate::certify::{CertifiedNet, Rejection, certify_net};
 use crate::engines::Engine;
 use crate::engines::nets::mcov::Mcov;
 use crate::engines::nets::sets::vectors::Vectors;
+pub use crate::evidence::cutoff::{CutoffEvidence, Found, Round};
+use crate::evidence::cutoff::{Fewest, Realizable, Unrealizable};
 use crate::evidence::{NetCertificate, NetVerdict, Reason};
 use crate::net::tts::NotATts;
 use crate::net::{Marking, Net, PlaceKind, Target};
@@ -39,60 +41,6 @@ use crate::progress::{Progress, Quiet};
 use candidates::{Candidates, candidates};
 use fewest::{Effort, fewest};
 use threads::{Action, Exploration, Reached, Stage, actions, fewest_threads};
-
-/// One number of threads.
-#[derive(Clone, Debug)]
-pub struct Round {
-    /// The number.
-    pub threads: usize,
-    /// Thread states that are reached.
-    pub thread_states: usize,
-    /// Global states, up to the names of threads.
-    pub states: usize,
-    /// Candidate triples.
-    pub candidates: usize,
-    /// Whether a candidate is realizable; unknown if the next round made the question pointless.
-    pub realizable: Option<bool>,
-    /// How long the forward search took.
-    pub forward: Duration,
-    /// How long the proof took.
-    pub backward: Duration,
-}
-
-/// What the rounds came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// So many threads reach all thread states that any number can reach, and fewer do not.
-    Cutoff(usize),
-    /// So many threads reach a target, and fewer do not.
-    Target(usize),
-    /// Neither, since the budget was used up.
-    Unknown(Reason),
-}
-
-/// The answer.
-#[derive(Debug)]
-pub struct Answer {
-    /// The net whose tokens are the threads that were counted.
-    pub threads: Net,
-    /// One line of the table for each number of threads.
-    pub rounds: Vec<Round>,
-    /// What they came to.
-    pub found: Found,
-    /// The fewest threads that cover a target, if that is known.
-    pub threads_to_target: Option<usize>,
-    /// Whether a target can be covered by any number of threads.
-    pub certified: CertifiedNet,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub enum Failure {
-    /// The net is no system of threads, and cannot be made one.
-    NotThreads(NotATts),
-    /// Evidence was rejected: a bug in Cusp.
-    Rejected(Rejection),
-}
 
 /// When rounds are given up for proofs. What is found does not depend on it, but how much of it is.
 #[derive(Clone, Copy, Debug)]
@@ -109,49 +57,57 @@ impl Default for Patience {
     }
 }
 
-/// Finds the least cutoff, or the fewest threads that cover a target.
+/// Finds the least cutoff, or the fewest threads that cover a target, of a net and of what
+/// [`translate::thread_net`] makes of it. Nobody has checked what it says.
 ///
 /// # Errors
-/// If the net cannot be read as threads, or evidence was rejected.
-pub fn cutoff(
+/// If a transition is not one of a thread.
+pub fn search(
     net: &Net,
+    threads: &Net,
     patience: Patience,
     budget: &Budget,
     progress: &dyn Progress,
-) -> Result<Answer, Failure> {
-    let threads = translate::thread_net(net).map_err(Failure::NotThreads)?;
-    let Some(actions) = actions(&threads) else {
-        let why = "a transition is not one of a thread".to_owned();
-        return Err(Failure::NotThreads(NotATts(why)));
+) -> Result<CutoffEvidence, NotATts> {
+    let Some(actions) = actions(threads) else {
+        return Err(NotATts("a transition is not one of a thread".to_owned()));
     };
     // The verdict comes first: the rounds may take much longer, and it says what they will find.
-    let verdict = Mcov::default().run(net, budget, progress);
-    let mut certified = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
+    let mut verdict = Mcov::default().run(net, budget, progress);
     let mut search = Search {
-        net: &threads,
+        net: threads,
         actions,
         rounds: Vec::new(),
         ruled_out: Vectors::new(threads.places.len()),
-        realizable: BTreeSet::new(),
-        verdict: certified.verdict(),
+        can_be_covered: BTreeSet::new(),
+        unrealizable: Vec::new(),
+        realizable: Vec::new(),
+        fewest: None,
+        verdict: &verdict,
         patience,
     };
-    let found = search.run(budget, progress)?;
-    let rounds = std::mem::take(&mut search.rounds);
-    let threads_to_target = match (&found, certified.verdict()) {
+    let found = search.run(budget, progress);
+    let Search { rounds, unrealizable, realizable, fewest: mut shown, .. } = search;
+    let threads_to_target = match (&found, &verdict) {
         (Found::Target(n), _) => Some(*n),
         // A cutoff is about single threads; targets may need more of them.
-        (Found::Cutoff(_), NetVerdict::Unsafe(_)) => fewest(&threads, Effort::FIRST, budget)?,
+        (Found::Cutoff(_), NetVerdict::Unsafe(_)) => {
+            let counted = fewest(threads, Effort::FIRST, budget);
+            counted.map(|(n, why)| {
+                shown = Some(why);
+                n
+            })
+        }
         _ => None,
     };
-    if let (Found::Target(_), NetVerdict::Unknown(_)) = (&found, certified.verdict()) {
+    if let (Found::Target(_), NetVerdict::Unknown(_)) = (&found, &verdict) {
         // The rounds know more; a net of threads is the net itself.
         if !threads.targets.is_empty() && net.has_threads() {
-            let verdict = Mcov { alone: true, ..Mcov::default() }.run(net, budget, progress);
-            certified = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
+            verdict = Mcov { alone: true, ..Mcov::default() }.run(net, budget, progress);
         }
     }
-    Ok(Answer { threads, rounds, found, threads_to_target, certified })
+    let fewest = shown;
+    Ok(CutoffEvidence { rounds, found, threads_to_target, unrealizable, realizable, fewest, verdict })
 }
 
 struct Search<'n> {
@@ -161,7 +117,12 @@ struct Search<'n> {
     /// Proofs of earlier rounds: what is above one of these is not coverable.
     ruled_out: Vectors,
     /// Candidates that are realizable.
-    realizable: BTreeSet<Marking>,
+    can_be_covered: BTreeSet<Marking>,
+    /// The evidence of both.
+    unrealizable: Vec<Unrealizable>,
+    realizable: Vec<Realizable>,
+    /// How the number of threads to a target was found, if not by rounds.
+    fewest: Option<Fewest>,
     /// Whether targets can be covered.
     verdict: &'n NetVerdict,
     patience: Patience,
@@ -170,19 +131,20 @@ struct Search<'n> {
 /// What the proof said about the candidates.
 enum Backward {
     Unrealizable,
-    Realizable(BTreeSet<Marking>),
+    Realizable,
     Unknown(Reason),
 }
 
 impl Search<'_> {
-    fn run(&mut self, budget: &Budget, progress: &dyn Progress) -> Result<Found, Failure> {
+    fn run(&mut self, budget: &Budget, progress: &dyn Progress) -> Found {
         let (mut patience, mut effort) = (self.patience.in_all, Effort::FIRST);
         let mut states = 0;
-        let mut now = match self.explore(fewest_threads(self.net), budget)? {
+        let mut now = match self.explore(fewest_threads(self.net), budget) {
             Ok(explored) => explored,
-            Err(reason) => return Ok(Found::Unknown(reason)),
+            Err(reason) => return Found::Unknown(reason),
         };
         loop {
+            self.unrealizable.append(&mut now.proof);
             let Explored { reached, .. } = &now;
             let found = candidates(&self.actions, &reached.thread_states);
             progress.say(&|| {
@@ -191,33 +153,35 @@ impl Search<'_> {
             });
             self.rounds.push(Round {
                 threads: reached.threads,
-                thread_states: reached.thread_states.len(),
+                thread_states: reached.thread_states.clone(),
                 states: reached.states,
+                is_complete: !now.is_all && reached.target.is_none(),
                 candidates: found.triples.len(),
                 realizable: now.is_all.then_some(false),
                 forward: now.forward_time,
                 backward: now.backward_time,
             });
             if reached.target.is_some() {
-                return Ok(Found::Target(reached.threads));
+                return Found::Target(reached.threads);
             }
             if now.is_all {
-                return Ok(Found::Cutoff(reached.threads));
+                return Found::Cutoff(reached.threads);
             }
             states += reached.states;
             if states > patience && matches!(self.verdict, NetVerdict::Unsafe(_)) {
-                if let Some(threads) = fewest(self.net, effort, budget)? {
-                    return Ok(Found::Target(threads));
+                if let Some((threads, why)) = fewest(self.net, effort, budget) {
+                    self.fewest = Some(why);
+                    return Found::Target(threads);
                 }
                 (patience, effort) = (patience.saturating_mul(4), effort.more());
             }
             let open = self.open(&found);
             let known = self.is_known_to_grow(&found, reached);
-            let ahead = self.ahead(&now, if known { None } else { Some(open) }, budget)?;
+            let ahead = self.ahead(&now, if known { None } else { Some(open) }, budget);
             let realizable = match &ahead.backward {
                 None => known.then_some(true),
                 Some(Backward::Unrealizable) => Some(false),
-                Some(Backward::Realizable(_)) => Some(true),
+                Some(Backward::Realizable) => Some(true),
                 Some(Backward::Unknown(_)) => None,
             };
             if let Some(round) = self.rounds.last_mut() {
@@ -225,23 +189,25 @@ impl Search<'_> {
                 round.backward += ahead.backward_time;
             }
             match (ahead.backward, ahead.next) {
-                (Some(Backward::Unrealizable), _) => return Ok(Found::Cutoff(reached.threads)),
-                (_, Some(Ok(next))) if next.is_all && next.reached.thread_states == reached.thread_states => {
-                    return Ok(Found::Cutoff(reached.threads));
-                }
-                (backward, Some(Ok(next))) => {
-                    if let Some(Backward::Realizable(pairs)) = backward {
-                        self.realizable.extend(pairs);
+                (Some(Backward::Unrealizable), _) => return Found::Cutoff(reached.threads),
+                (_, Some(Ok(next))) => {
+                    if next.is_all && next.reached.thread_states == reached.thread_states {
+                        // What is said of the next round is said of the same thread states.
+                        self.unrealizable.extend(next.proof);
+                        if let Some(round) = self.rounds.last_mut() {
+                            round.realizable = Some(false);
+                        }
+                        return Found::Cutoff(reached.threads);
                     }
                     if let Some(reason) = budget.exhausted() {
-                        return Ok(Found::Unknown(reason));
+                        return Found::Unknown(reason);
                     }
                     now = next;
                 }
                 (Some(Backward::Unknown(reason)), _) | (_, Some(Err(reason))) => {
-                    return Ok(Found::Unknown(budget.exhausted().unwrap_or(reason)));
+                    return Found::Unknown(budget.exhausted().unwrap_or(reason));
                 }
-                (_, None) => return Ok(Found::Unknown(Reason::Interrupted)),
+                (_, None) => return Found::Unknown(Reason::Interrupted),
             }
         }
     }
@@ -250,49 +216,50 @@ impl Search<'_> {
     fn is_known_to_grow(&self, found: &Candidates, reached: &Reached) -> bool {
         found.starts_new
             || self.start_is_new(reached)
-            || found.pairs.iter().any(|pair| self.realizable.contains(pair))
+            || found.pairs.iter().any(|pair| self.can_be_covered.contains(pair))
     }
 
     /// Explores so many threads, and stops to ask whether what was reached is all that there is.
-    fn explore(&self, threads: usize, budget: &Budget) -> Result<Result<Explored, Reason>, Failure> {
+    fn explore(&self, threads: usize, budget: &Budget) -> Result<Explored, Reason> {
         let begin = Instant::now();
-        let mut exploration = Exploration::new(self.net, &self.actions, threads);
+        let mut exploration = Exploration::new(self.net, &self.actions, threads, budget)?;
         let mut backward_time = Duration::ZERO;
         let mut asked_about = 0;
         loop {
-            let stage = match exploration.advance(self.patience.in_a_round, budget) {
-                Ok(stage) => stage,
-                Err(reason) => return Ok(Err(reason)),
-            };
+            let stage = exploration.advance(self.patience.in_a_round, budget)?;
             let so_far = exploration.reached();
             let size = so_far.thread_states.len();
             let is_safe = matches!(self.verdict, NetVerdict::Safe(_));
-            let mut is_all = false;
+            let mut all = None;
             if stage == Stage::Settled && is_safe && std::mem::replace(&mut asked_about, size) != size {
                 let begin = Instant::now();
-                is_all = self.is_all(so_far, budget)?;
+                all = self.shown_to_be_all(so_far, budget);
                 backward_time += begin.elapsed();
             }
-            if is_all || stage == Stage::Complete {
+            if all.is_some() || stage == Stage::Complete {
                 let reached = exploration.into_reached();
                 let forward_time = begin.elapsed().saturating_sub(backward_time);
-                return Ok(Ok(Explored { reached, is_all, forward_time, backward_time }));
+                let (is_all, proof) = (all.is_some(), all.unwrap_or_default());
+                return Ok(Explored { reached, is_all, proof, forward_time, backward_time });
             }
         }
     }
 
-    /// Whether a part of what threads reach is all that any number of threads reaches.
-    fn is_all(&self, part: &Reached, budget: &Budget) -> Result<bool, Failure> {
+    /// If a part of what threads reach is all that any number of threads reaches: the proof about its candidates, as
+    /// far as earlier ones are not enough.
+    fn shown_to_be_all(&self, part: &Reached, budget: &Budget) -> Option<Vec<Unrealizable>> {
         let found = candidates(&self.actions, &part.thread_states);
         if found.moves_on || self.is_known_to_grow(&found, part) {
-            return Ok(false);
+            return None;
         }
         let open = self.open(&found);
         if open.is_empty() {
-            return Ok(true);
+            return Some(Vec::new());
         }
-        let certified = ask(&self.question(open), budget).map_err(Failure::Rejected)?;
-        Ok(matches!(certified.verdict(), NetVerdict::Safe(_)))
+        match ask(&self.question(open.clone()), budget) {
+            NetVerdict::Safe(certificate) => Some(vec![Unrealizable { markings: open, certificate }]),
+            NetVerdict::Unsafe(_) | NetVerdict::Unknown(_) => None,
+        }
     }
 
     /// Whether these can be covered.
@@ -320,22 +287,16 @@ impl Search<'_> {
     }
 
     /// Asks whether candidates are realizable, and explores the next number of threads, side by side.
-    fn ahead(
-        &mut self,
-        now: &Explored,
-        open: Option<Vec<Marking>>,
-        budget: &Budget,
-    ) -> Result<Ahead, Failure> {
+    fn ahead(&mut self, now: &Explored, open: Option<Vec<Marking>>, budget: &Budget) -> Ahead {
         if open.as_ref().is_some_and(Vec::is_empty) {
-            return Ok(Ahead { backward: Some(Backward::Unrealizable), ..Ahead::default() });
+            return Ahead { backward: Some(Backward::Unrealizable), ..Ahead::default() };
         }
         let reached = &now.reached;
         let question = open.map(|pairs| self.question(pairs));
         let (for_proof, for_search) = (Budget::unlimited(), Budget::unlimited());
         let this = &*self;
         let mut ahead = Ahead::default();
-        let mut failure = None;
-        let mut proof = None;
+        let mut answer = None;
         std::thread::scope(|scope| {
             let backward = question.as_ref().map(|question| {
                 let budget = &for_proof;
@@ -356,53 +317,47 @@ impl Search<'_> {
                     for_search.interrupt();
                 }
                 if let Some(handle) = backward.take_if(|handle| handle.is_finished()) {
-                    let (checked, time) = join(handle);
+                    let (verdict, time) = join(handle);
                     ahead.backward_time = time;
-                    let is_proof = matches!(&checked, Ok(c) if matches!(c.verdict(), NetVerdict::Safe(_)));
-                    if is_proof {
+                    if matches!(verdict, NetVerdict::Safe(_)) {
                         for_search.interrupt();
                     }
-                    proof = Some(checked);
+                    answer = Some(verdict);
                 }
                 if let Some(handle) = forward.take_if(|handle| handle.is_finished()) {
-                    let next = join(handle).map_err(|rejected| failure = Some(rejected)).ok();
+                    let next = join(handle);
                     let decides = |next: &Explored| {
                         let Explored { reached: next, is_all, .. } = next;
                         *is_all || next.target.is_some() || next.thread_states != reached.thread_states
                     };
-                    if next.is_none() || next.iter().flatten().any(decides) {
+                    if next.as_ref().is_ok_and(decides) {
                         for_proof.interrupt();
                     }
-                    ahead.next = next;
+                    ahead.next = Some(next);
                 }
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
-        if let Some(failure) = failure {
-            return Err(failure);
+        if let (Some(verdict), Some(question)) = (answer, &question) {
+            ahead.backward = Some(self.learn(verdict, question));
         }
-        if let (Some(checked), Some(question)) = (proof, &question) {
-            ahead.backward = Some(self.learn(checked.map_err(Failure::Rejected)?.verdict(), question));
-        }
-        Ok(ahead)
+        ahead
     }
 
-    /// What a certified verdict about candidates says, also for later.
-    fn learn(&mut self, verdict: &NetVerdict, question: &Net) -> Backward {
+    /// What a verdict about candidates says, also for later.
+    fn learn(&mut self, verdict: NetVerdict, question: &Net) -> Backward {
         match verdict {
             NetVerdict::Safe(certificate) => {
-                match certificate {
-                    NetCertificate::Basis(basis) => {
-                        for element in &basis.elements {
-                            self.ruled_out.insert(element.entries());
-                        }
-                    }
-                    NetCertificate::CoverabilitySet(_) => {
-                        for target in &question.targets {
-                            self.ruled_out.insert(target.least.entries());
-                        }
-                    }
+                let markings: Vec<Marking> =
+                    question.targets.iter().map(|target| target.least.clone()).collect();
+                let elements = match &certificate {
+                    NetCertificate::Basis(basis) => &basis.elements,
+                    NetCertificate::CoverabilitySet(_) => &markings,
+                };
+                for element in elements {
+                    self.ruled_out.insert(element.entries());
                 }
+                self.unrealizable.push(Unrealizable { markings, certificate });
                 Backward::Unrealizable
             }
             NetVerdict::Unsafe(run) => {
@@ -413,10 +368,13 @@ impl Search<'_> {
                         marking = after;
                     }
                 }
-                let met = question.targets.iter().filter(|target| target.is_met_by(&marking));
-                Backward::Realizable(met.map(|target| target.least.clone()).collect())
+                for target in question.targets.iter().filter(|target| target.is_met_by(&marking)) {
+                    self.can_be_covered.insert(target.least.clone());
+                    self.realizable.push(Realizable { marking: target.least.clone(), run: run.clone() });
+                }
+                Backward::Realizable
             }
-            NetVerdict::Unknown(unknown) => Backward::Unknown(unknown.reason.clone()),
+            NetVerdict::Unknown(unknown) => Backward::Unknown(unknown.reason),
         }
     }
 }
@@ -426,6 +384,8 @@ struct Explored {
     reached: Reached,
     /// It may not be all of it, but no number of threads reaches more.
     is_all: bool,
+    /// Why no number of threads reaches more, as far as earlier proofs do not say it.
+    proof: Vec<Unrealizable>,
     forward_time: Duration,
     backward_time: Duration,
 }
@@ -438,9 +398,9 @@ struct Ahead {
     next: Option<Result<Explored, Reason>>,
 }
 
-/// The certified answer to a question about candidates.
-fn ask(question: &Net, budget: &Budget) -> Result<CertifiedNet, Rejection> {
-    certify_net(question, Mcov::default().run(question, budget, &Quiet), budget)
+/// The answer to a question about candidates.
+fn ask(question: &Net, budget: &Budget) -> NetVerdict {
+    Mcov::default().run(question, budget, &Quiet)
 }
 
 /// Nothing that runs there panics unless there is a bug, and then this thread shall, too.

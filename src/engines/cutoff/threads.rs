@@ -10,11 +10,9 @@ use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
 use crate::engines::nets::karp_miller::unwind::{Directed, replay};
+pub use crate::evidence::cutoff::ThreadState;
 use crate::evidence::{FiringSequence, Reason};
 use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition, TransitionId};
-
-/// A shared state and the local state of one thread, as places.
-pub type ThreadState = (PlaceId, PlaceId);
 
 /// What a transition does to threads.
 #[derive(Clone, Debug)]
@@ -104,6 +102,9 @@ pub fn fewest_threads(net: &Net) -> usize {
 
 type State = Box<[u32]>;
 
+/// A state lists its threads, so it takes memory for each of them, and so does every round.
+pub const MOST_THREADS: usize = 10_000;
+
 /// How far an exploration has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -136,8 +137,14 @@ pub struct Exploration<'a> {
 
 impl<'a> Exploration<'a> {
     /// The initial states.
-    #[must_use]
-    pub fn new(net: &'a Net, actions: &'a [Action], threads: usize) -> Self {
+    ///
+    /// # Errors
+    /// If there are too many threads for states that list them one by one, or the budget is used up.
+    pub fn new(net: &'a Net, actions: &'a [Action], threads: usize, budget: &Budget) -> Result<Self, Reason> {
+        if threads > MOST_THREADS {
+            let why = format!("the rounds begin with {threads} threads, and end at {MOST_THREADS}");
+            return Err(Reason::GaveUp(why));
+        }
         let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
         for action in actions {
             by_shared.entry(action.shared.0.index() as u32).or_default().push(action);
@@ -160,11 +167,11 @@ impl<'a> Exploration<'a> {
         let least = if can_start { fewest_threads(net).min(threads) } else { threads };
         let start = (u32::MAX, TransitionId::from_index(0));
         for number in least..=threads {
-            for state in initial_states(net, number) {
+            for state in initial_states(net, number, budget)? {
                 exploration.add(state, start);
             }
         }
-        exploration
+        Ok(exploration)
     }
 
     /// What was reached so far.
@@ -199,7 +206,7 @@ impl<'a> Exploration<'a> {
             }
             for i in 0..self.by_shared.get(&state[0]).map_or(0, Vec::len) {
                 let action = self.by_shared[&state[0]][i];
-                fire(action, &state, self.reached.threads, &mut successors);
+                fire(action, &state, self.reached.threads, &mut successors, budget)?;
                 for successor in successors.drain(..) {
                     self.add(successor, (at as u32, action.transition));
                 }
@@ -248,7 +255,7 @@ impl<'a> Exploration<'a> {
 }
 
 /// The initial states with so many threads, or with all that there are if their number is fixed.
-fn initial_states(net: &Net, threads: usize) -> Vec<State> {
+fn initial_states(net: &Net, threads: usize, budget: &Budget) -> Result<Vec<State>, Reason> {
     let mut shared = None;
     let mut fixed: Vec<u32> = Vec::new();
     let mut unbounded: Vec<u32> = Vec::new();
@@ -264,29 +271,29 @@ fn initial_states(net: &Net, threads: usize) -> Vec<State> {
             }
         }
     }
-    let Some(shared) = shared else { return Vec::new() };
-    let rest = threads.saturating_sub(fixed.len());
-    let mut all: Vec<Vec<u32>> = vec![fixed];
-    if !unbounded.is_empty() {
-        for _ in 0..rest {
-            let more = |state: &Vec<u32>| -> Vec<Vec<u32>> {
-                let extended = |&local: &u32| [&state[..], &[local]].concat();
-                unbounded.iter().map(extended).collect()
-            };
-            all = all.iter().flat_map(more).collect();
-            for state in &mut all {
-                state.sort_unstable();
-            }
-            all.sort_unstable();
-            all.dedup();
+    let Some(shared) = shared else { return Ok(Vec::new()) };
+    let rest = if unbounded.is_empty() { 0 } else { threads.saturating_sub(fixed.len()) };
+    let mut all = Vec::new();
+    // How many of the unbounded places are decided, and how many threads are left for the others.
+    let mut open = vec![(0, rest, fixed)];
+    while let Some((decided, left, locals)) = open.pop() {
+        if let Some(reason) = budget.exhausted() {
+            return Err(reason);
+        }
+        let Some(&place) = unbounded.get(decided) else {
+            let mut locals = locals;
+            locals.sort_unstable();
+            all.push([&[shared], &locals[..]].concat().into());
+            continue;
+        };
+        let is_last = decided + 1 == unbounded.len();
+        for here in if is_last { left } else { 0 }..=left {
+            let mut more = locals.clone();
+            more.extend(std::iter::repeat_n(place, here));
+            open.push((decided + 1, left - here, more));
         }
     }
-    let close = |locals: Vec<u32>| -> State {
-        let mut locals = locals;
-        locals.sort_unstable();
-        [&[shared], &locals[..]].concat().into()
-    };
-    all.into_iter().map(close).collect()
+    Ok(all)
 }
 
 fn is_met(target: &Marking, state: &[u32]) -> bool {
@@ -297,13 +304,21 @@ fn is_met(target: &Marking, state: &[u32]) -> bool {
 }
 
 /// All that an action can lead to.
-fn fire(action: &Action, state: &[u32], most: usize, found: &mut Vec<State>) {
+///
+/// Threads that may choose where they go make very many states, so the budget is asked on the way.
+fn fire(
+    action: &Action,
+    state: &[u32],
+    most: usize,
+    found: &mut Vec<State>,
+    budget: &Budget,
+) -> Result<(), Reason> {
     let number = |place: PlaceId| place.index() as u32;
     let locals = &state[1..];
     let mut others: Vec<u32> = locals.to_vec();
     let mut moved: Vec<u32> = vec![number(action.shared.1)];
     if let Some((from, to)) = action.moves {
-        let Ok(at) = locals.binary_search(&number(from)) else { return };
+        let Ok(at) = locals.binary_search(&number(from)) else { return Ok(()) };
         others.remove(at);
         moved.push(number(to));
     }
@@ -322,9 +337,11 @@ fn fire(action: &Action, state: &[u32], most: usize, found: &mut Vec<State>) {
             let same = others[i..].iter().take_while(|&&l| l == others[i]).count();
             let to = action.passively(PlaceId::from_index(others[i] as usize));
             let mut extended = Vec::new();
+            let splits = splits(same, &to, budget)?;
             for before in &partial {
-                for split in splits(same, &to) {
-                    extended.push([&before[..], &split].concat());
+                for split in &splits {
+                    ask_now_and_then(extended.len(), budget)?;
+                    extended.push([&before[..], split].concat());
                 }
             }
             partial = extended;
@@ -335,16 +352,24 @@ fn fire(action: &Action, state: &[u32], most: usize, found: &mut Vec<State>) {
         state[1..].sort_unstable();
         state.into()
     }));
+    Ok(())
+}
+
+/// Stops at a multiple of a thousand, if the budget is used up.
+fn ask_now_and_then(steps: usize, budget: &Budget) -> Result<(), Reason> {
+    let reason = if steps.is_multiple_of(1_000) { budget.exhausted() } else { None };
+    reason.map_or(Ok(()), Err)
 }
 
 /// All multisets of so many of the places.
-fn splits(count: usize, places: &[PlaceId]) -> Vec<Vec<u32>> {
+fn splits(count: usize, places: &[PlaceId], budget: &Budget) -> Result<Vec<Vec<u32>>, Reason> {
     let mut partial: Vec<(Vec<u32>, usize)> = vec![(Vec::new(), count)];
     for (i, &place) in places.iter().enumerate() {
         let is_last = i + 1 == places.len();
         let mut extended = Vec::new();
         for (split, left) in partial {
             for here in if is_last { left } else { 0 }..=left {
+                ask_now_and_then(extended.len(), budget)?;
                 let mut more = split.clone();
                 more.extend(std::iter::repeat_n(place.index() as u32, here));
                 extended.push((more, left - here));
@@ -352,7 +377,7 @@ fn splits(count: usize, places: &[PlaceId]) -> Vec<Vec<u32>> {
         }
         partial = extended;
     }
-    partial.into_iter().map(|(split, _)| split).collect()
+    Ok(partial.into_iter().map(|(split, _)| split).collect())
 }
 
 /// The run that led to a state, replayed on the net. Where a thread was one too many it is started

@@ -26,6 +26,17 @@ pub fn thread_net(net: &Net) -> Result<Net, NotATts> {
     if net.has_threads() {
         return Ok(net.clone());
     }
+    if !net.is_monotone() {
+        return Err(NotATts("the net tests for zero".to_owned()));
+    }
+    // Counted before anything is written: every token is a step, and every move is part of one.
+    let steps = |t: &Transition| t.take.total().saturating_add(t.give.total());
+    let moves = |t: &Transition| t.moves.iter().map(|m| m.flow.places().len() as u128).sum::<u128>();
+    let rules = net.transitions.iter().fold(0_u128, |sum, t| sum.saturating_add(steps(t) + moves(t)));
+    let others = net.targets.iter().map(|target| target.least.total()).chain([net.initial.least().total()]);
+    if others.fold(rules, u128::saturating_add) > MOST_RULES {
+        return Err(NotATts("the numbers of tokens are too large to be written as steps".to_owned()));
+    }
     let (system, initial, targets) =
         if net.transitions.iter().all(Transition::is_plain) { pooled(net)? } else { System::of(net)? };
     Ok(system.net(&initial, &targets))
@@ -70,16 +81,6 @@ impl Chains {
 }
 
 fn pooled(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts> {
-    if !net.is_monotone() {
-        return Err(NotATts("the net tests for zero".to_owned()));
-    }
-    let tokens = net.transitions.iter().map(|t| t.take.total().max(t.give.total()));
-    let rules = tokens.sum::<u128>()
-        + net.initial.least().total()
-        + net.targets.iter().map(|target| target.least.total()).sum::<u128>();
-    if rules > MOST_RULES {
-        return Err(NotATts("the numbers of tokens are too large to be written as steps".to_owned()));
-    }
     let mut chains = Chains { shared_states: 1, rules: Vec::new() };
     for &(place, range) in net.initial.ranges() {
         match range.most {

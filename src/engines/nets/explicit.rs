@@ -13,9 +13,9 @@ use rustc_hash::FxBuildHasher;
 use crate::budget::Budget;
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict, Reason, Unknown};
-use crate::net::fire::successors;
+use crate::net::fire::successors_unless;
 use crate::net::reduce::Extent;
-use crate::net::{Choice, Firing, Marking, Net, PlaceId, TransitionId};
+use crate::net::{Choice, Firing, Marking, Net, Overflow, PlaceId, TransitionId};
 use crate::progress::Progress;
 
 use crate::engines::Engine;
@@ -113,8 +113,11 @@ pub fn search(net: &Net, limits: Limits, budget: &Budget, progress: &dyn Progres
             if let Some(reason) = budget.exhausted() {
                 return Found::Stopped(reason);
             }
-            let Ok(all) = successors(net.transition(id), &marking) else {
-                return Found::Stopped(Reason::TooManyTokens);
+            let stop = || budget.exhausted().is_some();
+            let all = match successors_unless(net.transition(id), &marking, &stop) {
+                Ok(Some(all)) => all,
+                Ok(None) => return Found::Stopped(budget.exhausted().unwrap_or(Reason::Interrupted)),
+                Err(Overflow) => return Found::Stopped(Reason::TooManyTokens),
             };
             for (choices, after) in all {
                 if after.total() > limits.tokens {

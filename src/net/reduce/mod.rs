@@ -98,16 +98,25 @@ const MOST_ROUNDS: usize = 24;
 /// Makes the net smaller until nothing changes. Every reduction takes time linear in the net, up to a logarithm.
 #[must_use]
 pub fn reduce(net: &Net, extent: Extent) -> Reduced {
+    reduce_unless(net, extent, &|| false)
+}
+
+/// The same, until `stop` says so; it is asked before each reduction. What was done by then is a smaller net all the same.
+#[must_use]
+pub fn reduce_unless(net: &Net, extent: Extent, stop: &dyn Fn() -> bool) -> Reduced {
     let mut draft = Draft::new(net);
-    for _ in 0..MOST_ROUNDS {
+    let mut reductions: Vec<fn(&mut Draft)> =
+        vec![dead::remove, dominated::remove, influence::remove, unlimited::remove, implied::remove];
+    if extent == Extent::All {
+        reductions.push(agglomerate::remove);
+    }
+    'rounds: for _ in 0..MOST_ROUNDS {
         let before = draft.counts;
-        dead::remove(&mut draft);
-        dominated::remove(&mut draft);
-        influence::remove(&mut draft);
-        unlimited::remove(&mut draft);
-        implied::remove(&mut draft);
-        if extent == Extent::All {
-            agglomerate::remove(&mut draft);
+        for reduction in &reductions {
+            if stop() {
+                break 'rounds;
+            }
+            reduction(&mut draft);
         }
         if draft.counts == before {
             break;

@@ -53,7 +53,7 @@ impl Engine<Net> for KarpMiller {
     }
 
     fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
-        let mut tree = Tree::new(net);
+        let mut tree = Tree::new(net).within(budget);
         let mut found = tree.target_at_start();
         while found.is_none() {
             if let Some(reason) = budget.exhausted() {

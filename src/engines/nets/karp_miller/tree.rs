@@ -7,6 +7,7 @@
 //!
 //! Invariant (cover): what a node covers, or anything that was ever found, the active nodes cover.
 
+use crate::budget::Budget;
 use crate::engines::nets::sets::ideal::{Ideal, successors};
 use crate::engines::nets::sets::vectors::Vectors;
 use crate::net::{Net, Overflow, PlaceId, TransitionId};
@@ -102,6 +103,8 @@ pub struct Tree<'n> {
     most_ways: usize,
     /// The targets: there may be many.
     targets: Vectors,
+    /// Asked before every firing: a node of a large net enables many transitions.
+    budget: Budget,
 }
 
 impl<'n> Tree<'n> {
@@ -143,6 +146,7 @@ impl<'n> Tree<'n> {
             work: 0,
             most_ways,
             targets,
+            budget: Budget::unlimited(),
         };
         let ideal = Ideal::initial(&net.initial);
         let control = ideal.control(net);
@@ -151,6 +155,13 @@ impl<'n> Tree<'n> {
         tree.active_ids.push(None);
         tree.activate(root);
         tree
+    }
+
+    /// Ends an expansion in the middle when this budget is used up; the tree is not complete then.
+    #[must_use]
+    pub fn within(mut self, budget: &Budget) -> Self {
+        self.budget = budget.clone();
+        self
     }
 
     /// The first node: all initial markings.
@@ -273,6 +284,10 @@ impl<'n> Tree<'n> {
 
     fn expand(&mut self, id: NodeId) -> Result<Progress, Overflow> {
         for transition in self.enabled(id) {
+            if self.budget.exhausted().is_some() {
+                self.is_complete = false;
+                break;
+            }
             let ideal = self.node(id).ideal.clone();
             let (found, all) = successors(self.net.transition(transition), &ideal, self.most_ways)?;
             self.work += 1 + found.len() as u64;
