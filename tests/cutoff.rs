@@ -7,12 +7,12 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use cusp::budget::{Budget, Limits};
-use cusp::certify::{certify_cutoff, certify_cutoff_within};
+use cusp::certify::{CertifiedNet, certify_cutoff, certify_cutoff_within, certify_net};
 use cusp::engines::Engine;
 use cusp::engines::cutoff::fewest::{Effort, fewest};
 use cusp::engines::cutoff::threads::{Exploration, actions, fewest_threads};
 use cusp::engines::cutoff::translate::thread_net;
-use cusp::engines::cutoff::{Found, Patience, search};
+use cusp::engines::cutoff::{Found, Patience, coverable, search};
 use cusp::engines::nets::explicit::Explicit;
 use cusp::evidence::{CutoffEvidence, NetVerdict, Reason};
 use cusp::net::fire::successors;
@@ -244,18 +244,24 @@ fn a_target_of_many_threads_is_counted_although_the_cutoff_is_small() {
     assert_eq!(found.certified.unchecked(), None);
 }
 
+fn verdict(net: &Net) -> CertifiedNet {
+    let budget = Budget::unlimited();
+    certify_net(net, coverable(net, &budget, &Quiet), &budget).expect("right")
+}
+
 fn evidence(net: &Net) -> CutoffEvidence {
-    search(net, net, Patience::default(), &Budget::unlimited(), &Quiet).expect("threads")
+    let verdict = verdict(net);
+    search(net, verdict.verdict(), Patience::default(), &Budget::unlimited(), &Quiet).expect("threads")
 }
 
 /// Whether evidence that was changed is refused; unchanged, it is accepted.
 fn is_rejected(net: &Net, change: impl Fn(&mut CutoffEvidence)) -> bool {
     let budget = Budget::unlimited();
     let mut evidence = evidence(net);
-    let accepted = certify_cutoff(net, net, evidence.clone(), &budget).expect("right");
+    let accepted = certify_cutoff(net, evidence.clone(), verdict(net), &budget).expect("right");
     assert_eq!(accepted.unchecked(), None);
     change(&mut evidence);
-    certify_cutoff(net, net, evidence, &budget).is_err()
+    certify_cutoff(net, evidence, verdict(net), &budget).is_err()
 }
 
 #[test]
@@ -351,7 +357,7 @@ fn what_is_too_large_to_be_explored_again_is_said_to_be_unchecked() {
     let budget = Budget::unlimited();
     let largest = evidence.rounds.iter().map(|round| round.states).max().expect("rounds");
     let within = |limit: usize| {
-        certify_cutoff_within(&net, &threads, evidence.clone(), limit, &budget).expect("right")
+        certify_cutoff_within(&threads, evidence.clone(), verdict(&net), limit, &budget).expect("right")
     };
     assert_eq!(within(largest).unchecked(), None);
     let partly = within(largest - 1);
@@ -371,7 +377,7 @@ fn many_threads_at_the_start_are_refused_before_their_states_are_built() {
         let place = net.place_ids().find(|&id| net.place(id).kind == PlaceKind::Local(0)).expect("a place");
         let others = net.initial.ranges().iter().copied().filter(|&(p, _)| p != place);
         net.initial = Initial::new(others.chain([(place, Range::exactly(threads))]));
-        let found = search(&net, &net, Patience::default(), &Budget::unlimited(), &Quiet).expect("threads");
+        let found = evidence(&net);
         assert!(matches!(&found.found, Found::Unknown(Reason::GaveUp(_))), "{:?}", found.found);
         assert!(found.rounds.is_empty());
     }
@@ -409,4 +415,17 @@ fn weights_that_would_be_a_million_steps_are_refused_before_they_are_written() {
     assert!(!net.transitions.iter().all(Transition::is_plain));
     let refused = thread_net(&net).expect_err("too large").to_string();
     assert!(refused.contains("too large"), "{refused}");
+}
+
+#[test]
+fn the_verdict_stands_when_the_rounds_take_all_the_time() {
+    let net = net("2 3\n0 0 -> 1 1\n1 1 -> 0 2\n0 2 -> 0 0\n", "0/0", "1|1,1");
+    let verdict = verdict(&net);
+    assert!(matches!(verdict.verdict(), NetVerdict::Safe(_)));
+    let spent = Budget::unlimited();
+    spent.interrupt();
+    let found = search(&net, verdict.verdict(), Patience::default(), &spent, &Quiet).expect("threads");
+    let certified = certify_cutoff(&net, found, verdict, &spent).expect("nothing is claimed");
+    assert_eq!(*certified.found(), Found::Unknown(Reason::Interrupted));
+    assert!(matches!(certified.verdict(), NetVerdict::Safe(_)));
 }

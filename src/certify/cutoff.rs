@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::net::{CertifiedNet, certify_net, check_verdict, well_formed};
+use super::net::{CertifiedNet, check_verdict, well_formed};
 use super::threads::{Search, Threads};
 use super::tokens::is_above;
 use super::{Rejection, Stop, poll, reject};
@@ -59,18 +59,19 @@ impl CertifiedCutoff {
     }
 }
 
-/// Checks what is claimed about the number of threads of a system, and the verdict about the net that it
-/// is a translation of. What the budget does not suffice for is not checked, and the result says so.
+/// Checks what is claimed about the number of threads of a system. The verdict about the targets is that of the net which
+/// the threads are a translation of, and was checked before. What the budget does not suffice for is not checked, and the
+/// result says so.
 ///
 /// # Errors
 /// What is wrong with the evidence.
 pub fn certify_cutoff(
-    net: &Net,
     threads: &Net,
     evidence: CutoffEvidence,
+    verdict: CertifiedNet,
     budget: &Budget,
 ) -> Result<CertifiedCutoff, Rejection> {
-    certify_cutoff_within(net, threads, evidence, MOST_STATES, budget)
+    certify_cutoff_within(threads, evidence, verdict, MOST_STATES, budget)
 }
 
 /// The same, with another limit to the states of a round.
@@ -78,13 +79,12 @@ pub fn certify_cutoff(
 /// # Errors
 /// What is wrong with the evidence.
 pub fn certify_cutoff_within(
-    net: &Net,
     threads: &Net,
     evidence: CutoffEvidence,
+    verdict: CertifiedNet,
     most_states: usize,
     budget: &Budget,
 ) -> Result<CertifiedCutoff, Rejection> {
-    let verdict = certify_net(net, evidence.verdict.clone(), budget)?;
     let claims_target = matches!(evidence.found, Found::Target(_)) || evidence.threads_to_target.is_some();
     if claims_target && matches!(verdict.verdict(), NetVerdict::Safe(_)) {
         return Err(Rejection("threads are said to reach a target that cannot be covered".to_owned()));

@@ -8,15 +8,18 @@ pub mod explicit;
 pub mod kinduction;
 pub mod lazy;
 pub mod nets;
+mod question;
 pub mod summaries;
 pub mod summarising;
 pub mod universal;
 
 use crate::budget::Budget;
-use crate::evidence::{Question, Reason, VerdictOn};
+use crate::evidence::Reason;
 use crate::model::Task;
 use crate::model::calls::CallGraph;
 use crate::progress::Progress;
+
+pub use question::{Question, VerdictOn};
 
 /// A decision procedure for one kind of question: for programs ([`Task`]) or for nets ([`crate::net::Net`]).
 ///

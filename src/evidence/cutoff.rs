@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Reason;
-use super::net::{FiringSequence, NetCertificate, NetVerdict};
+use super::net::{FiringSequence, NetCertificate};
 use crate::net::{Marking, PlaceId};
 
 /// A shared state and the local state of one thread, as places.
@@ -51,9 +51,6 @@ pub struct CutoffEvidence {
     pub realizable: Vec<Realizable>,
     /// What shows how many threads reach a target, where rounds do not.
     pub fewest: Option<Fewest>,
-    /// Whether the targets can be covered at all: about the net of which the threads are a translation, or which is
-    /// itself a net of threads.
-    pub verdict: NetVerdict,
 }
 
 /// One number of threads.

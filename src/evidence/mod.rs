@@ -7,7 +7,6 @@ pub mod certificate;
 pub mod cutoff;
 pub mod formula;
 pub mod net;
-mod question;
 pub mod text;
 pub mod trace;
 
@@ -18,7 +17,6 @@ pub use certificate::{
 pub use cutoff::CutoffEvidence;
 pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
-pub use question::{Question, VerdictOn};
 pub use trace::Trace;
 
 pub use crate::reason::{Reason, Unknown};

@@ -1,9 +1,13 @@
 //! The path to a certified number of threads: a net is read as threads, searched, and the evidence is checked.
 
 use crate::budget::Budget;
-use crate::certify::{CertifiedCutoff, Rejection, certify_cutoff};
+use crate::certify::{CertifiedCutoff, Rejection, certify_cutoff, certify_net};
+use crate::engines::Engine;
 use crate::engines::cutoff::translate::thread_net;
-use crate::engines::cutoff::{Patience, search};
+use crate::engines::cutoff::{Patience, coverable, search};
+use crate::engines::nets::mcov::Mcov;
+use crate::evidence::NetVerdict;
+use crate::evidence::cutoff::Found;
 use crate::net::Net;
 use crate::net::tts::NotATts;
 use crate::progress::Progress;
@@ -37,7 +41,18 @@ pub fn cutoff(
     progress: &dyn Progress,
 ) -> Result<Answer, Failure> {
     let threads = thread_net(net).map_err(Failure::NotThreads)?;
-    let evidence = search(net, &threads, patience, budget, progress).map_err(Failure::NotThreads)?;
-    let certified = certify_cutoff(net, &threads, evidence, budget).map_err(Failure::Rejected)?;
+    // The verdict is checked before the rounds begin: it stands even if they take all the time there is.
+    let verdict = coverable(net, budget, progress);
+    let mut verdict = certify_net(net, verdict, budget).map_err(Failure::Rejected)?;
+    let evidence =
+        search(&threads, verdict.verdict(), patience, budget, progress).map_err(Failure::NotThreads)?;
+    if let (Found::Target(_), NetVerdict::Unknown(_)) = (&evidence.found, verdict.verdict()) {
+        // The rounds know more; a net of threads is the net itself.
+        if !threads.targets.is_empty() && net.has_threads() {
+            let again = Mcov { alone: true, ..Mcov::default() }.run(net, budget, progress);
+            verdict = certify_net(net, again, budget).map_err(Failure::Rejected)?;
+        }
+    }
+    let certified = certify_cutoff(&threads, evidence, verdict, budget).map_err(Failure::Rejected)?;
     Ok(Answer { threads, certified })
 }

@@ -30,8 +30,8 @@ use std::sync::OnceLock;
 
 use crate::budget::Budget;
 use crate::certify::{Certified, Rejection};
-use crate::engines::{Bounds, Engine};
-use crate::evidence::{Question, Reason, Unknown, Verdict, VerdictOn};
+use crate::engines::{Bounds, Engine, Question, VerdictOn};
+use crate::evidence::{Reason, Unknown, Verdict};
 use crate::progress::Progress;
 use table::{AUTO, BoxedEngine, Choice, HasEngines};
 use translate::Translation;

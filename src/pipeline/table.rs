@@ -7,8 +7,9 @@
 
 use std::fmt;
 
-use crate::engines::{Bounds, Engine, bdd, bmc, explicit, kinduction, lazy, nets, summaries, universal};
-use crate::evidence::Question;
+use crate::engines::{
+    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, summaries, universal,
+};
 use crate::model::Task;
 use crate::model::calls::CallGraph;
 use crate::model::cube::Cube;

@@ -6,10 +6,10 @@
 //! certified against the original question, so that translations need not be trusted.
 
 use crate::budget::Budget;
-use crate::engines::Engine;
-use crate::evidence::{Question, Reason, VerdictOn};
+use crate::engines::{Engine, Question, VerdictOn};
 use crate::lift::Unliftable;
 use crate::progress::Progress;
+use crate::reason::Reason;
 
 use super::table::BoxedEngine;
 use super::{Reductions, Route, decide};

@@ -57,14 +57,21 @@ impl Default for Patience {
     }
 }
 
-/// Finds the least cutoff, or the fewest threads that cover a target, of a net and of what
-/// [`translate::thread_net`] makes of it. Nobody has checked what it says.
+/// Whether a target of a net can be covered by any number of threads. Asked before the rounds, which may take much longer:
+/// the verdict says what they will find.
+#[must_use]
+pub fn coverable(net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+    Mcov::default().run(net, budget, progress)
+}
+
+/// Finds the least cutoff of a net of threads, or the fewest of them that cover a target; `verdict` says whether targets
+/// can be covered, as far as that is known. Nobody has checked what it finds.
 ///
 /// # Errors
 /// If a transition is not one of a thread.
 pub fn search(
-    net: &Net,
     threads: &Net,
+    verdict: &NetVerdict,
     patience: Patience,
     budget: &Budget,
     progress: &dyn Progress,
@@ -72,8 +79,6 @@ pub fn search(
     let Some(actions) = actions(threads) else {
         return Err(NotATts("a transition is not one of a thread".to_owned()));
     };
-    // The verdict comes first: the rounds may take much longer, and it says what they will find.
-    let mut verdict = Mcov::default().run(net, budget, progress);
     let mut search = Search {
         net: threads,
         actions,
@@ -83,12 +88,12 @@ pub fn search(
         unrealizable: Vec::new(),
         realizable: Vec::new(),
         fewest: None,
-        verdict: &verdict,
+        verdict,
         patience,
     };
     let found = search.run(budget, progress);
     let Search { rounds, unrealizable, realizable, fewest: mut shown, .. } = search;
-    let threads_to_target = match (&found, &verdict) {
+    let threads_to_target = match (&found, verdict) {
         (Found::Target(n), _) => Some(*n),
         // A cutoff is about single threads; targets may need more of them.
         (Found::Cutoff(_), NetVerdict::Unsafe(_)) => {
@@ -100,14 +105,7 @@ pub fn search(
         }
         _ => None,
     };
-    if let (Found::Target(_), NetVerdict::Unknown(_)) = (&found, &verdict) {
-        // The rounds know more; a net of threads is the net itself.
-        if !threads.targets.is_empty() && net.has_threads() {
-            verdict = Mcov { alone: true, ..Mcov::default() }.run(net, budget, progress);
-        }
-    }
-    let fewest = shown;
-    Ok(CutoffEvidence { rounds, found, threads_to_target, unrealizable, realizable, fewest, verdict })
+    Ok(CutoffEvidence { rounds, found, threads_to_target, unrealizable, realizable, fewest: shown })
 }
 
 struct Search<'n> {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::{Certificate, FiringSequence, NetCertificate, Trace, Verdict};
+use crate::evidence::{Certificate, FiringSequence, NetCertificate, Trace, Verdict};
 use crate::model::Task;
 use crate::model::control::Reach;
 use crate::model::reduce::Keep;
