@@ -119,7 +119,7 @@ pub fn cover(
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Result<Covered, Vec<Findings>> {
-    let prepared = Box::new(prepare(input, options)?);
+    let prepared = Box::new(prepare_within(input, options, budget)?);
     let answer = pipeline::answer(&prepared.net, options.setup, budget, progress);
     Ok(Covered { prepared, answer })
 }
@@ -129,6 +129,15 @@ pub fn cover(
 /// # Errors
 /// All findings about the texts, if at least one of them is an error.
 pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Findings>> {
+    prepare_within(input, options, &Budget::unlimited())
+}
+
+/// Reads a net and what is asked of it. When the budget is used up, reading large thread transition systems ends early;
+/// the result is then only good for saying so.
+///
+/// # Errors
+/// All findings about the texts, if at least one of them is an error.
+pub fn prepare_within(input: &Input, options: &Options, budget: &Budget) -> Result<Prepared, Vec<Findings>> {
     let about_net = |diagnostics| vec![Findings { about_property: false, diagnostics }];
     let complete = |ending: &str| {
         if options.initial.is_none() && options.targets.is_empty() {
@@ -146,7 +155,7 @@ pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Finding
             let (net, warnings) = spec::parse(&input.source).map_err(about_net)?;
             Prepared { net, warnings: about_net(warnings), notes: Vec::new() }
         }
-        Format::Tts => prepare_tts(input, options)?,
+        Format::Tts => prepare_tts(input, options, budget)?,
         Format::Cm => {
             complete(".cm")?;
             let (system, mut warnings) = cm::parse(&input.source).map_err(about_net)?;
@@ -168,10 +177,11 @@ pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Finding
     Ok(prepared)
 }
 
-fn prepare_tts(input: &Input, options: &Options) -> Result<Prepared, Vec<Findings>> {
+fn prepare_tts(input: &Input, options: &Options, budget: &Budget) -> Result<Prepared, Vec<Findings>> {
     let mut errors = Vec::new();
     let mut fail = |about_property, diagnostics| errors.push(Findings { about_property, diagnostics });
-    let system = tts::parse(&input.source).map_err(|found| fail(false, found)).ok();
+    let stop = || budget.exhausted().is_some();
+    let system = tts::parse_unless(&input.source, &stop).map_err(|found| fail(false, found)).ok();
     let targets = match (&input.property, &options.targets[..]) {
         (Some(property), []) => parse_property(property).map_err(|found| fail(true, found)).ok(),
         (None, []) => {
@@ -215,7 +225,7 @@ fn prepare_tts(input: &Input, options: &Options) -> Result<Prepared, Vec<Finding
         Findings { about_property: false, diagnostics: warnings },
         Findings { about_property: true, diagnostics: about_targets },
     ];
-    Ok(Prepared { net: system.net(&initial, &possible), warnings, notes: Vec::new() })
+    Ok(Prepared { net: system.net_unless(&initial, &possible, &stop), warnings, notes: Vec::new() })
 }
 
 /// What is not there, if something is not.

@@ -570,3 +570,30 @@ fn cutoffs_say_what_was_checked() {
     assert!(!rounds.is_empty() && rounds.iter().all(|round| round["checked"] == true), "{json:?}");
     std::fs::remove_file(file).expect("it was written");
 }
+
+/// A race needs more threads and address space than there is: engines that get none fail alone, other engines answer,
+/// and so do all files.
+#[test]
+fn with_little_address_space_every_file_is_answered() {
+    let scratch = Scratch::new("address_space");
+    let variables: Vec<String> = (0..20).map(|i| format!("g{i}")).collect();
+    let sum = variables.join(" != ");
+    let flips: String = variables.iter().map(|g| format!("if (*) then {g} := !{g}; p := !p; fi\n")).collect();
+    let text = format!(
+        "decl {}, p;\nvoid main() begin\np := ({sum});\nwhile (*) do\n{flips}od\nassert(p = ({sum}));\nend\n",
+        variables.join(", ")
+    );
+    let parity = scratch.file("parity.bp", &text);
+    let small = "tests/corpus/lock_fixed.bp";
+    let command = format!(
+        "ulimit -v 4000000; exec {} check --json --timeout 60 {parity} {small}",
+        env!("CARGO_BIN_EXE_cusp")
+    );
+    let output = Command::new("bash").args(["-c", &command]).current_dir(env!("CARGO_MANIFEST_DIR")).output();
+    let output = output.expect("a shell");
+    let answers = lines_of_json(&String::from_utf8_lossy(&output.stdout));
+    let verdicts: Vec<&str> = answers.iter().filter_map(|answer| answer["verdict"].as_str()).collect();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(verdicts[..], ["safe" | "unknown", "safe"]), "{verdicts:?} {errors}");
+    assert!(matches!(output.status.code(), Some(0 | 5)), "{:?} {errors}", output.status);
+}

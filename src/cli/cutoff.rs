@@ -36,7 +36,7 @@ fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Outp
     let name = input.source.name();
     // Reading the net as a system is part of the work, so the time starts before it.
     let (done, _) = session.within_limits(name, output, |budget, progress| {
-        let prepared = cover::prepare(&input, &options)?;
+        let prepared = cover::prepare_within(&input, &options, budget)?;
         let answer = cutoff(&prepared.net, Patience::default(), budget, progress);
         Ok((prepared, answer))
     });

@@ -506,3 +506,21 @@ fn no_text_makes_the_readers_panic() {
         let _ = parse_property(&source);
     }
 }
+
+#[test]
+fn a_stopped_parser_ends_with_the_rules_that_it_has_read() {
+    let mut text = "2 2\n".to_owned();
+    for _ in 0..20_000 {
+        text.push_str("0 0 -> 1 1\n");
+    }
+    text.push_str("this is no rule\n");
+    let source = Source::new("large.tts", text);
+    assert!(tts::parse(&source).is_err());
+    let asked = std::cell::Cell::new(0);
+    let (system, findings) =
+        tts::parse_unless(&source, &|| asked.replace(asked.get() + 1) == 1).expect("stopped");
+    assert_eq!((asked.get(), findings.len()), (2, 0));
+    assert!((1_000..20_000).contains(&system.rules.len()), "{}", system.rules.len());
+    let initial = tts::InitialState::default();
+    assert!(system.net_unless(&initial, &[], &|| true).transitions.is_empty());
+}

@@ -13,11 +13,31 @@ use super::{Arrow, Rule, System, ThreadState};
 /// # Errors
 /// All findings, if at least one of them is an error.
 pub fn parse(source: &Source) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
+    parse_unless(source, &|| false)
+}
+
+/// Lines that are read before `stop` is asked again.
+const LINES: usize = 1 << 12;
+
+/// Like [`parse`], but ends when `stop` says so. The system then has the rules that were read so far, and errors and
+/// warnings are lost: whoever stops the parser has no use for its result.
+///
+/// # Errors
+/// All findings, if at least one of them is an error.
+pub fn parse_unless(
+    source: &Source,
+    stop: &dyn Fn() -> bool,
+) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut parser = Parser { cursor: Cursor::new(source.text()), system: System::default() };
     if parser.header().is_ok() {
+        let mut lines = 0_usize;
         while parser.cursor.peek().kind != TokenKind::End {
             if parser.line().is_err() {
                 parser.skip_line();
+            }
+            lines += 1;
+            if lines.is_multiple_of(LINES) && stop() {
+                return Ok((parser.system, Vec::new()));
             }
         }
         parser.warn_of_duplicates();
