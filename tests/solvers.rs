@@ -21,6 +21,7 @@ use cusp::progress::Quiet;
 use cusp::source::Source;
 use cusp_solvers::process::Program;
 use cusp_solvers::{Choice, QbfChoice, SatChoice, Solvers};
+use itertools::Itertools;
 use support::{corpus, for_each_seed, seeds, sequential};
 
 /// The engines that ask fix-point questions.
@@ -115,9 +116,10 @@ fn depqbf_gives_the_verdicts_of_the_embedded_solver_on_random_programs() {
     }
     let [answers, compared, open] = [(); 3].map(|()| AtomicU64::new(0));
     for_each_seed(30, sequential, |text| {
-        for engine in FIX_POINT {
-            let (embedded, _) = said(text, &Options::default(), engine, qbf("embedded"), 5)?;
-            let (external, solvers) = said(text, &Options::default(), engine, qbf("depqbf"), 20)?;
+        for (engine, parametric) in FIX_POINT.into_iter().cartesian_product([false, true]) {
+            let choose = |text| Choice { parametric, ..qbf(text) };
+            let (embedded, _) = said(text, &Options::default(), engine, choose("embedded"), 5)?;
+            let (external, solvers) = said(text, &Options::default(), engine, choose("depqbf"), 20)?;
             let asked = figure(&solvers, "QBF questions answered by depqbf");
             answers.fetch_add(asked, Ordering::Relaxed);
             let failures = figure(&solvers, "failures of depqbf");

@@ -9,10 +9,10 @@
 //! | [`Layer::Same`] | included | the sets are the same terms, up to the names of choices |
 //! | [`Layer::Cache`] | both | a question of the same structure was answered before |
 //! | [`Layer::Simulation`] | both | the smaller set is empty, or a random state of it is not in the larger one |
+//! | [`Layer::External`] | both | the caller's [`QbfSolver`], if there is one, on what the one-point rule leaves |
 //! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; none is left, one SAT call |
 //! | [`Layer::Provenance`] | included | the caller's map from choices of `B` to terms over those of `A` |
-//! | [`Layer::External`] | both | the caller's [`QbfSolver`], if there is one, on what the one-point rule left |
-//! | [`Layer::Embedded`] | both | [`Embedded`] on the same question, if nobody else has answered it |
+//! | [`Layer::Embedded`] | both | [`Embedded`] on what the one-point rule leaves |
 //!
 //! Both answers carry a certificate, and [`verify()`] re-checks it with a fresh SAT solver. The exception is an
 //! external solver that says "included" and gives no witness: that is [`InclusionAnswer::Claimed`].
@@ -52,12 +52,12 @@ pub enum Layer {
     Cache,
     /// A random state of the smaller set, or that there is none.
     Simulation,
+    /// The caller's solver.
+    External,
     /// The one-point rule left no existential choice.
     OnePoint,
     /// The caller's map.
     Provenance,
-    /// The caller's solver.
-    External,
     /// The embedded solver.
     Embedded,
 }
@@ -68,9 +68,9 @@ impl Layer {
         Layer::Same,
         Layer::Cache,
         Layer::Simulation,
+        Layer::External,
         Layer::OnePoint,
         Layer::Provenance,
-        Layer::External,
         Layer::Embedded,
     ];
 
@@ -285,6 +285,12 @@ impl Inclusion {
         }
         let reduced = one_point::reduce(posed);
         self.statistics.choices_removed += reduced.removed() as u64;
+        // Whoever chooses an external solver wants it to answer, even where one SAT call would do.
+        let question = reduced.question();
+        if let Some(verdict) = self.ask_external(posed, &question, &reduced, limits)? {
+            return Ok((Layer::External, verdict));
+        }
+        let sat_calls = &mut self.statistics.sat_calls;
         if reduced.is_closed() {
             let verdict = reduced.decide_closed(posed, limits, &self.interrupt, sat_calls)?;
             return Ok((Layer::OnePoint, verdict));
@@ -296,11 +302,7 @@ impl Inclusion {
                 return Ok((Layer::Provenance, Verdict::Included(vec![hint.clone()])));
             }
         }
-        let question = reduced.question();
         let hints: Vec<Vec<Term>> = hint.iter().map(|hint| reduced.restrict(hint)).collect();
-        if let Some(verdict) = self.ask_external(posed, &question, &reduced, limits)? {
-            return Ok((Layer::External, verdict));
-        }
         let answer = self.embedded.solve_with_hints(&mut posed.arena, &question, &hints, limits);
         self.statistics.embedded = self.embedded.statistics();
         Ok((Layer::Embedded, verdict(answer, &reduced)?))

@@ -19,7 +19,7 @@ pub struct SolverArgs {
     pub qbf: QbfChoice,
 
     /// Let `summaries`, `universal` and `lazy` keep relations in parametric form and not project them to the states
-    /// they relate; fix-point questions are then real questions for `--qbf`
+    /// they relate; fix-point questions then really have two quantifiers
     #[arg(long)]
     pub parametric: bool,
 }
