@@ -8,6 +8,7 @@
 //! The budget also says whether the run may spend time on checking the proofs of the SAT solver, see
 //! [`Budget::with_checked_proofs`].
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -262,7 +263,23 @@ impl Drop for Watch {
 /// tells. A run that takes all memory stops everything else on the machine.
 #[must_use]
 pub fn most_memory() -> Option<u64> {
-    kilobytes("/proc/meminfo", "MemTotal:").map(|kilobytes| (kilobytes << 10) / 4 * 3)
+    let machine = kilobytes("/proc/meminfo", "MemTotal:").map(|kilobytes| kilobytes << 10);
+    let limits = [machine, container_limit(Path::new("/sys/fs/cgroup")), address_space()];
+    limits.into_iter().flatten().min().map(|bytes| bytes / 4 * 3)
+}
+
+/// The limit of the container that the process runs in, if it runs in one: that of version 2 of control groups, or of
+/// version 1. Without a limit the file holds the word `max`, or a number that no machine has.
+fn container_limit(groups: &Path) -> Option<u64> {
+    let read = |file: &str| std::fs::read_to_string(groups.join(file)).ok()?.trim().parse().ok();
+    read("memory.max").or_else(|| read("memory/memory.limit_in_bytes"))
+}
+
+/// The address space that the process may use, if `ulimit -v` limits it.
+fn address_space() -> Option<u64> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Bytes of memory in use, where the system tells.
@@ -318,6 +335,21 @@ mod tests {
         assert!(late.interrupt.is_requested());
         assert_eq!(unwatched(None, Some(1)).exhausted(), Some(Reason::Memory { limit: 1 }));
         assert_eq!(unwatched(Some(Duration::from_secs(3600)), Some(1 << 60)).exhausted(), None);
+    }
+
+    #[test]
+    fn the_limit_of_a_container_is_read_in_both_versions() {
+        let limit = |file: &str, text: &str| {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            std::fs::write(path, text).expect("a file");
+            container_limit(folder.path())
+        };
+        assert_eq!(limit("memory.max", "536870912\n"), Some(512 << 20));
+        assert_eq!(limit("memory.max", "max\n"), None);
+        assert_eq!(limit("memory/memory.limit_in_bytes", "1024\n"), Some(1024));
+        assert_eq!(container_limit(Path::new("/nowhere")), None);
     }
 
     #[test]
