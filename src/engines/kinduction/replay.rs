@@ -1,8 +1,8 @@
 //! The run that a model describes, block step by block step, with the values of every state.
 //!
-//! The run is executed: a piece of a block step is evaluated with the model's choices, calls not yet
-//! made do not return; so the evaluation ends at the first of them, which is executed, and the piece is
-//! evaluated again. The activations on the stack have an outline each, which grows piece by piece.
+//! The run is executed. A piece of a block step is evaluated with the model's choices, and calls that were not made
+//! yet do not return; so the evaluation ends at the first such call. That call is executed, and the piece is
+//! evaluated again with its results. Each activation on the stack has an outline, which grows piece by piece.
 
 use std::rc::Rc;
 
@@ -15,10 +15,11 @@ use crate::symbolic::template::{Role, Template};
 use crate::symbolic::trace::{Outline, OutlineEnd, OutlineStep};
 use crate::symbolic::walk::{End, Goal, Truth, run};
 
-/// A run from a location on.
+/// A run that begins at a location.
 pub(super) struct Replay<'a, 'b> {
     stepper: &'b mut Stepper<'a>,
-    /// One per activation; those of the call string where the run begins come first, callers before callees.
+    /// One outline per activation. Those of the call string where the run begins come first, callers before
+    /// callees.
     pub outlines: Vec<Outline>,
     /// The activations on the stack.
     stack: Vec<Activation>,
@@ -30,14 +31,14 @@ struct Activation {
     outline: usize,
 }
 
-/// A piece that is executed.
+/// A piece that is being executed.
 struct Frame {
     context: u32,
     start: Node,
     piece: u32,
-    /// The state at its beginning.
+    /// The state at the beginning of the piece.
     values: Vec<bool>,
-    /// Per call of the block, the results with which it returned and its outline.
+    /// For each call of the block that has returned: its results, and the position of its outline.
     outcomes: Vec<Option<(Vec<bool>, usize)>>,
 }
 
@@ -48,7 +49,7 @@ enum Next {
 }
 
 impl<'a, 'b> Replay<'a, 'b> {
-    /// A run that begins at a location.
+    /// Begins a run at a location.
     pub fn begin(stepper: &'b mut Stepper<'a>, location: u32, values: Vec<bool>) -> Self {
         let (context, _) = stepper.locations.place(location);
         let mut string = vec![context];
@@ -68,7 +69,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         &self.values
     }
 
-    /// Follows one block step, and gives the next location; none if the run ends with a violation.
+    /// Follows one block step, and returns the next location; `None` if the run ends with a violation.
     pub fn step(&mut self, location: u32, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Option<u32> {
         let (context, node) = self.stepper.locations.place(location);
         let values = std::mem::take(&mut self.values);
@@ -79,7 +80,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// Notes a new activation on the stack.
+    /// Pushes a new activation onto the stack.
     fn enter(&mut self, context: u32, values: &[bool]) {
         let running = self.stepper.locations.context(context);
         let width = self.stepper.blocks.scopes.scope(running.procedure).width();
@@ -100,13 +101,13 @@ impl<'a, 'b> Replay<'a, 'b> {
         let index = pieces.index();
         let mut frames = vec![first];
         loop {
-            let Some(frame) = frames.last() else { unreachable!("a run goes on until it ends") };
+            let Some(frame) = frames.last() else { unreachable!("a block step ends at a location or with a violation") };
             let truth = self.truth(frame, pieces, value_of);
             let goal = self.goal(frame, &truth);
             let (number, piece) = (frame.context, frame.piece);
             if let Goal::Call(call) = goal {
                 let Some(&piece) = index.get(&(piece, call as u32)) else {
-                    unreachable!("a call that is made has a piece");
+                    unreachable!("every executed call has a piece");
                 };
                 let first_local = |i: u32| value_of(pieces.local(piece, i));
                 let (callee, values) = self.passed(frame, &truth, call, &first_local);
@@ -123,7 +124,7 @@ impl<'a, 'b> Replay<'a, 'b> {
             let values = self.arrived(frame, &truth, goal);
             self.top().steps.extend(steps);
             match end {
-                End::Inside(_) => unreachable!("no call fails"),
+                End::Inside(_) => unreachable!("the variables for failing calls are false here"),
                 End::Violation(violation) => {
                     frames.pop();
                     self.suspend(&frames, pieces, value_of);
@@ -138,7 +139,7 @@ impl<'a, 'b> Replay<'a, 'b> {
                 End::Cut(Procedure::EXIT) => match self.return_from(number, values) {
                     Ok((caller, node, values)) => {
                         let Some(&piece) = index.get(&(piece, BEHIND)) else {
-                            unreachable!("what lies behind a call that returns has a piece");
+                            unreachable!("the code behind a returning call has a piece");
                         };
                         frames = vec![self.frame(caller, node, values, piece)];
                     }
@@ -153,7 +154,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The values of all terms of a piece, if calls that were not made yet do not return.
+    /// The values of all terms of a piece, where calls that were not made yet do not return.
     fn truth(&mut self, frame: &Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Truth {
         let template = self.template(frame);
         let stepper = &*self.stepper;
@@ -178,7 +179,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         self.stepper.template(procedure, frame.start)
     }
 
-    /// What the run comes to in a piece: the next call that was not made yet, or the end of the piece.
+    /// Where the run goes in a piece: to the next call that was not made yet, or to the end of the piece.
     fn goal(&mut self, frame: &Frame, truth: &Truth) -> Goal {
         let block = &self.template(frame).block;
         let is_next = |&call: &usize| frame.outcomes[call].is_none() && truth.value(block.calls[call].guard);
@@ -189,7 +190,7 @@ impl<'a, 'b> Replay<'a, 'b> {
             return Goal::Failure;
         }
         let arrival = block.arrivals.iter().find(|arrival| truth.value(arrival.guard));
-        let Some(arrival) = arrival else { unreachable!("a run goes on until it ends") };
+        let Some(arrival) = arrival else { unreachable!("a block step ends at a location or with a violation") };
         Goal::Cut(arrival.node)
     }
 
@@ -197,7 +198,7 @@ impl<'a, 'b> Replay<'a, 'b> {
     fn steps(&mut self, frame: &Frame, truth: &Truth, goal: Goal) -> (Vec<OutlineStep>, End) {
         let block = &self.template(frame).block;
         let Some((walked, end)) = run(self.stepper.blocks, block, truth, goal) else {
-            unreachable!("a run comes where its guards say");
+            unreachable!("the path to a place exists if its guard holds");
         };
         let callee = |call: usize| frame.outcomes[call].as_ref().map(|(_, outline)| *outline);
         let steps = walked.into_iter().map(|step| OutlineStep {
@@ -233,7 +234,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         let call = &block.calls[call];
         let (stepper, blocks) = (&*self.stepper, self.stepper.blocks);
         let Some(callee) = stepper.locations.callee(frame.context, call.edge) else {
-            unreachable!("control comes to a call that is there");
+            unreachable!("a call that control reaches has a context");
         };
         let context = stepper.locations.context(frame.context);
         let mut values = frame.values.clone();
@@ -248,7 +249,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         (callee, values)
     }
 
-    /// A call on top of a piece returns to it.
+    /// Passes the results of a call that returns to the piece of its caller.
     fn hand_over(&mut self, caller: &mut Frame, callee: u32, values: &[bool]) {
         let Some(activation) = self.stack.pop() else { unreachable!("the callee is on the stack") };
         let block = &self.template(caller).block;
@@ -262,8 +263,8 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The activation on top of the call string returns: where the run goes on in its caller, or where it
-    /// ends.
+    /// Handles the return of the activation on top of the call string: `Ok` with the place in the caller where the
+    /// run continues, or `Err` with where the block step ends.
     fn return_from(
         &mut self,
         mut context: u32,
@@ -303,7 +304,8 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The block step ends in the activation on top of the stack: the callers stay at their calls.
+    /// Records the steps of the callers up to their calls, when the block step ends in the activation on top of the
+    /// stack.
     fn suspend(&mut self, frames: &[Frame], pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) {
         let first = self.stack.len() - 1 - frames.len();
         for (position, frame) in frames.iter().enumerate() {
@@ -323,7 +325,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         Next::Location(location)
     }
 
-    /// The run ends here.
+    /// Ends the run with a violation in the activation on top of the stack.
     fn violate(&mut self, violation: Violation) -> Next {
         self.top().end = OutlineEnd::Violation(violation);
         for pair in self.stack.windows(2) {
