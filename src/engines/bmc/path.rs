@@ -173,10 +173,19 @@ impl Follower<'_> {
     }
 
     /// Records the activation of a call on the path, and returns the position of its outline.
-    fn enter(&mut self, at: SiteId, call: usize, nesting: usize, truth: &Truth, outcome: ActivationEnd) -> usize {
+    fn enter(
+        &mut self,
+        at: SiteId,
+        call: usize,
+        nesting: usize,
+        truth: &Truth,
+        outcome: ActivationEnd,
+    ) -> usize {
         let unrolling = self.unrolling;
         let site = unrolling.site(at).copy.as_ref().and_then(|copy| unrolling.child(copy, call as u32));
-        let Some(site) = site else { unreachable!("the model's path uses only positions that control can reach") };
+        let Some(site) = site else {
+            unreachable!("the model's path uses only positions that control can reach")
+        };
         let callee = unrolling.template(site);
         let arguments = &unrolling.template(at).block.calls[call].arguments;
         let passed = callee.inputs[..unrolling.passed(callee)].iter();

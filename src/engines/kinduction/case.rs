@@ -153,7 +153,9 @@ impl<'a> Case<'a> {
             let values = replay.values();
             let seen = compared[location as usize].iter().map(|&position| values[position as usize]);
             states.push((location, seen.collect()));
-            let Some(pieces) = pieces.get(&location) else { unreachable!("the run is at a location whose guard holds") };
+            let Some(pieces) = pieces.get(&location) else {
+                unreachable!("the run is at a location whose guard holds")
+            };
             at = replay.step(location, pieces, &value_of);
         }
         debug_assert!(at.is_none() && states.len() == steps + 1, "the run violates at its end");

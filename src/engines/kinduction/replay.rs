@@ -101,7 +101,9 @@ impl<'a, 'b> Replay<'a, 'b> {
         let index = pieces.index();
         let mut frames = vec![first];
         loop {
-            let Some(frame) = frames.last() else { unreachable!("a block step ends at a location or with a violation") };
+            let Some(frame) = frames.last() else {
+                unreachable!("a block step ends at a location or with a violation")
+            };
             let truth = self.truth(frame, pieces, value_of);
             let goal = self.goal(frame, &truth);
             let (number, piece) = (frame.context, frame.piece);
@@ -190,7 +192,9 @@ impl<'a, 'b> Replay<'a, 'b> {
             return Goal::Failure;
         }
         let arrival = block.arrivals.iter().find(|arrival| truth.value(arrival.guard));
-        let Some(arrival) = arrival else { unreachable!("a block step ends at a location or with a violation") };
+        let Some(arrival) = arrival else {
+            unreachable!("a block step ends at a location or with a violation")
+        };
         Goal::Cut(arrival.node)
     }
 

@@ -171,7 +171,10 @@ impl<'a> Tables<'a> {
     #[must_use]
     pub fn callee_summary_at(&self, callee: ProcId, stamp: u32) -> CalleeSummary {
         let known = |place| self.table((callee, place)).known_at(stamp).to_vec();
-        CalleeSummary::Relations { exits: known(Place::Node(Procedure::EXIT)), failures: known(Place::Failure) }
+        CalleeSummary::Relations {
+            exits: known(Place::Node(Procedure::EXIT)),
+            failures: known(Place::Failure),
+        }
     }
 
     /// Runs the block at a cut, starting from the edge of `source`. For callees that `star` selects, nothing is
