@@ -64,7 +64,7 @@ impl Engine for Lazy {
         refinement.saturation.record(progress);
         progress.count("refinements", refinement.rounds);
         let unknown = task.program.procedure_ids().filter(|&id| refinement.saturation.star(id).is_some());
-        progress.count("procedures never looked into", unknown.count() as u64);
+        progress.count("procedures without a summary", unknown.count() as u64);
         verdict
     }
 }

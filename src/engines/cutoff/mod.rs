@@ -80,7 +80,7 @@ pub fn search(
     progress: &dyn Progress,
 ) -> Result<CutoffEvidence, NotATts> {
     let Some(actions) = actions(threads) else {
-        return Err(NotATts("a transition is not one of a thread".to_owned()));
+        return Err(NotATts("some transition is not a move of a thread".to_owned()));
     };
     let mut search = Search {
         net: threads,

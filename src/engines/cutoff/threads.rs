@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
-use crate::engines::nets::karp_miller::unwind::{Directed, replay};
+use crate::engines::nets::karp_miller::unwind::{AimedFiring, replay};
 pub use crate::evidence::cutoff::ThreadState;
 use crate::evidence::{FiringSequence, Reason};
 use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition, TransitionId};
@@ -143,7 +143,7 @@ impl<'a> Exploration<'a> {
     /// If there are too many threads for states that list them one by one, or the budget is used up.
     pub fn new(net: &'a Net, actions: &'a [Action], threads: usize, budget: &Budget) -> Result<Self, Reason> {
         if threads > MOST_THREADS {
-            let why = format!("the rounds begin with {threads} threads, and end at {MOST_THREADS}");
+            let why = format!("{threads} threads are more than the {MOST_THREADS} that can be explored");
             return Err(Reason::GaveUp(why));
         }
         let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
@@ -401,7 +401,7 @@ fn run_to(
     while let (before, transition) = origins[at]
         && before != u32::MAX
     {
-        steps.push(Directed::new(net, transition, &marking(at)?));
+        steps.push(AimedFiring::new(net, transition, &marking(at)?));
         at = before as usize;
     }
     steps.reverse();

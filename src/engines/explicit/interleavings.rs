@@ -152,7 +152,7 @@ impl Exploration<'_> {
             }
             progress.say(&|| {
                 let (seen, bound) = (self.states.len(), self.system.bound);
-                format!("{seen} states with up to {bound} threads, {} to go on from", seen - next)
+                format!("{seen} states with up to {bound} threads, {} to expand", seen - next)
             });
             if let Some(found) = self.expand(next as u32) {
                 return Ok(Some(found));

@@ -164,9 +164,8 @@ impl<'a> Saturation<'a> {
             if self.stops(self.path_edges.len()) {
                 return Err(self.reason());
             }
-            progress.say(&|| {
-                format!("{} path edges, {} to go on from", self.path_edges.len(), self.waiting.len())
-            });
+            progress
+                .say(&|| format!("{} path edges, {} to expand", self.path_edges.len(), self.waiting.len()));
             self.expand(id);
         }
         // The last step may have been stopped early.

@@ -169,7 +169,7 @@ impl<'a> Saturation<'a> {
         while let Some((_, _, procedure, node)) = self.waiting.pop_first() {
             progress.say(&|| {
                 format!(
-                    "{} runs of blocks, {} relations, {} to go on from",
+                    "{} runs of blocks, {} relations, {} blocks to run",
                     self.runs,
                     self.places.len(),
                     self.waiting.len()
