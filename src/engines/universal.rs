@@ -133,7 +133,10 @@ pub(super) fn summarise(
             None => *most_nested.insert(saturation.most_nested(component)?),
         };
         let contradicts = |most: usize| grows && !is_undecided && round > most;
-        debug_assert!(!most.is_some_and(contradicts), "round {round} adds something, {most:?} are enough");
+        debug_assert!(
+            !most.is_some_and(contradicts),
+            "round {round} adds a summary, but {most:?} rounds should be enough"
+        );
         // There is one round more than needed, so that loops have seen the last summaries.
         Ok(most.map_or(!grows, |most| round > most))
     })?;

@@ -25,7 +25,7 @@ pub(super) fn build(
     let mut builder =
         Builder { space, budget, outlines: &run.outlines, runs: Vec::new(), built: FxHashMap::default() };
     // This goes from the start procedure inwards.
-    let mut unfinished: Vec<(Open<'_>, Option<EdgeId>)> = Vec::new();
+    let mut unfinished: Vec<(UnfinishedRun<'_>, Option<EdgeId>)> = Vec::new();
     for (outline, edge) in run.levels.iter().rev() {
         let entry = match (unfinished.last(), edge) {
             (Some((caller, _)), Some(edge)) => {
@@ -33,7 +33,7 @@ pub(super) fn build(
             }
             _ => builder.first_entry(outline),
         };
-        let mut open = Open::new(outline, None, entry);
+        let mut open = UnfinishedRun::new(outline, None, entry);
         builder.finish(&mut open)?;
         unfinished.push((open, *edge));
     }
@@ -48,7 +48,7 @@ pub(super) fn build(
 }
 
 /// A run that is being built.
-struct Open<'a> {
+struct UnfinishedRun<'a> {
     outline: &'a Outline,
     /// The outline's number, if the run returns.
     id: Option<OutlineId>,
@@ -57,7 +57,7 @@ struct Open<'a> {
     steps: Vec<Step>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> UnfinishedRun<'a> {
     fn new(outline: &'a Outline, id: Option<OutlineId>, entry: State) -> Self {
         Self { outline, id, state: entry.clone(), entry, steps: Vec::new() }
     }
@@ -73,15 +73,15 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn push(&mut self, open: Open<'_>, end: End) -> RunId {
+    fn push(&mut self, open: UnfinishedRun<'_>, end: End) -> RunId {
         let id = RunId::from_index(self.runs.len());
         self.runs.push(Run { procedure: open.outline.procedure, entry: open.entry, steps: open.steps, end });
         id
     }
 
     /// Builds a run to the end of its outline, and the runs that it calls.
-    fn finish(&mut self, run: &mut Open<'a>) -> DiagramResult<()> {
-        let mut callees: Vec<Open<'a>> = Vec::new();
+    fn finish(&mut self, run: &mut UnfinishedRun<'a>) -> DiagramResult<()> {
+        let mut callees: Vec<UnfinishedRun<'a>> = Vec::new();
         loop {
             if let Some(reason) = self.budget.exhausted() {
                 return Err(Stop::Budget(reason));
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Takes the next step of a run, or returns the callee's run that must be built first.
-    fn advance(&self, run: &mut Open<'a>, taken: &OutlineStep) -> Option<Open<'a>> {
+    fn advance(&self, run: &mut UnfinishedRun<'a>, taken: &OutlineStep) -> Option<UnfinishedRun<'a>> {
         let procedure = run.outline.procedure;
         let mut after = run.state.clone();
         let mut callee_run = None;
@@ -123,7 +123,7 @@ impl<'a> Builder<'a> {
                 let entry = self.entry_of_call(procedure, &run.state, taken.edge, outline);
                 let key = (id, entry);
                 let Some((built, exit)) = self.built.get(&key) else {
-                    return Some(Open::new(outline, Some(id), key.1));
+                    return Some(UnfinishedRun::new(outline, Some(id), key.1));
                 };
                 after.globals.clone_from(&exit.globals);
                 let first = self.space.frames.procedure(call.callee).first_return();

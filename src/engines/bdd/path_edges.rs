@@ -69,7 +69,7 @@ struct NodeStates {
 }
 
 /// A control-flow edge as operations on diagrams.
-pub(super) enum Code {
+pub(super) enum EdgeRelation {
     Step(Transition),
     Call(Site),
 }
@@ -91,7 +91,7 @@ pub(super) struct Search<'a> {
     /// The layers of the summaries, over the variables that summaries have at calls.
     summaries: Vec<Vec<Layer>>,
     gates: Vec<Option<Rc<ProcedureEnds>>>,
-    code: Vec<Vec<Option<Rc<Code>>>>,
+    code: Vec<Vec<Option<Rc<EdgeRelation>>>>,
     /// For every procedure, the call edges to it that control has reached.
     callers: Vec<BTreeSet<(ProcId, EdgeId)>>,
     waiting: BTreeSet<u32>,
@@ -171,7 +171,7 @@ impl<'a> Search<'a> {
     }
 
     /// The operations of an edge that control has reached; the edge does not end the thread.
-    pub fn code(&mut self, procedure: ProcId, edge: EdgeId) -> DiagramResult<Rc<Code>> {
+    pub fn code(&mut self, procedure: ProcId, edge: EdgeId) -> DiagramResult<Rc<EdgeRelation>> {
         if let Some(code) = &self.code[procedure.index()][edge.index()] {
             return Ok(Rc::clone(code));
         }
@@ -179,9 +179,9 @@ impl<'a> Search<'a> {
         let code = Rc::new(match &taken.action {
             Action::Call(call) => {
                 self.callers[call.callee.index()].insert((procedure, edge));
-                Code::Call(Site::of(self.space, procedure, taken, call)?)
+                EdgeRelation::Call(Site::of(self.space, procedure, taken, call)?)
             }
-            _ => Code::Step(Transition::of(self.space, procedure, taken)?),
+            _ => EdgeRelation::Step(Transition::of(self.space, procedure, taken)?),
         });
         self.code[procedure.index()][edge.index()] = Some(Rc::clone(&code));
         Ok(code)
@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             match &*self.code(procedure, id)? {
-                Code::Step(transition) => {
+                EdgeRelation::Step(transition) => {
                     if let Some(can_fail) = &transition.can_fail
                         && space.frames.task.property == Property::Assertions
                     {
@@ -240,7 +240,7 @@ impl<'a> Search<'a> {
                     let image = transition.image(&frontier, &space.diagrams)?;
                     self.add(procedure, edge.to, &image, Origin::Step(id))?;
                 }
-                Code::Call(site) => {
+                EdgeRelation::Call(site) => {
                     let inputs = site.enter(&frontier, &space.diagrams)?;
                     let gate = self.gate(site.callee)?;
                     let entry = space.diagrams.and(&inputs, &gate.entry)?;
@@ -281,7 +281,7 @@ impl<'a> Search<'a> {
         for (caller, id) in callers {
             let edge = space.frames.procedure(caller).edge(id);
             let code = self.code(caller, id)?;
-            let (Code::Call(site), Some(reached)) = (&*code, self.reached(caller, edge.from)) else {
+            let (EdgeRelation::Call(site), Some(reached)) = (&*code, self.reached(caller, edge.from)) else {
                 continue;
             };
             let image = site.image(reached, &new, diagrams)?;

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use super::calls::Site;
 use super::diagrams::{Diagram, DiagramResult, Fact, Pick, Variable, contains, pick};
-use super::path_edges::{Code, Found, Layer, Origin, Search, Time, before};
+use super::path_edges::{EdgeRelation, Found, Layer, Origin, Search, Time, before};
 use super::steps::Transition;
 use crate::model::{EdgeId, Node, ProcId, Procedure, Var};
 
@@ -143,8 +143,8 @@ impl Walker<'_, '_> {
                 Origin::Step(edge) => {
                     let code = self.search.code(point.procedure, edge)?;
                     let (earlier, taken) = match &*code {
-                        Code::Step(transition) => self.over_step(&point, time, edge, transition)?,
-                        Code::Call(site) => self.over_call(&point, time, edge, site)?,
+                        EdgeRelation::Step(transition) => self.over_step(&point, time, edge, transition)?,
+                        EdgeRelation::Call(site) => self.over_call(&point, time, edge, site)?,
                     };
                     steps.push(taken);
                     point = earlier;
@@ -250,7 +250,7 @@ impl Walker<'_, '_> {
         time: Time,
     ) -> DiagramResult<Point> {
         let code = self.search.code(caller, edge)?;
-        let Code::Call(site) = &*Rc::clone(&code) else {
+        let EdgeRelation::Call(site) = &*Rc::clone(&code) else {
             unreachable!("procedures are entered by calls");
         };
         let frames = &self.search.space.frames;

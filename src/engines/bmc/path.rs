@@ -101,7 +101,7 @@ impl Follower<'_> {
         outline
     }
 
-    /// Follows one activation through its copies, as far as there are copies.
+    /// Follows one activation through its copies, until it ends or reaches an open site.
     fn follow(&mut self, activation: Pending) {
         let unrolling = self.unrolling;
         let blocks = unrolling.blocks;
@@ -137,7 +137,7 @@ impl Follower<'_> {
             }
             let goal = goal(template, &truth, &activation.outcome);
             let Some((walked, end)) = goal.and_then(|goal| run(blocks, block, &truth, goal)) else {
-                unreachable!("a copy does what its site promises");
+                unreachable!("the model satisfies the clauses of every copy");
             };
             let nesting = activation.nesting + 1;
             for step in walked {

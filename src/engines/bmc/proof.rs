@@ -6,7 +6,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::unrolling::{Copy, SiteId, Unrolling};
+use super::unrolling::{SiteId, UnrolledCopy, Unrolling};
 use crate::evidence::certificate::{self, BlockCopy, Site};
 use crate::model::{Action, Node, ProcId, Procedure};
 
@@ -79,7 +79,7 @@ fn walk(unrolling: &Unrolling<'_>, id: SiteId, returns: &[bool]) -> Walk {
     let block = &unrolling.template(id).block;
     let procedure = blocks.task.program.procedure(block.procedure);
     let cuts = blocks.cuts(block.procedure);
-    let children = unrolling.site(id).copy.iter().flat_map(Copy::children);
+    let children = unrolling.site(id).copy.iter().flat_map(UnrolledCopy::children);
     let children: FxHashMap<Site, bool> = children
         .filter_map(|child| {
             let number = unrolling.number(child)?;

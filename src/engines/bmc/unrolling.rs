@@ -60,12 +60,12 @@ pub(super) struct Site {
     pub results: Rc<[Term]>,
     pub returns: Term,
     pub fails: Term,
-    pub copy: Option<Copy>,
+    pub copy: Option<UnrolledCopy>,
 }
 
 /// The copy of the block at an expanded site.
 #[derive(Clone, Debug)]
-pub(super) struct Copy {
+pub(super) struct UnrolledCopy {
     /// The number of the copy, in the order of expansion.
     pub number: u32,
     /// The number of the first variable that belongs to this copy.
@@ -73,7 +73,7 @@ pub(super) struct Copy {
     children: Range<u32>,
 }
 
-impl Copy {
+impl UnrolledCopy {
     /// The sites to which the copy leads.
     pub fn children(&self) -> impl Iterator<Item = SiteId> + use<> {
         self.children.clone().map(SiteId)
@@ -173,7 +173,7 @@ impl<'a> Unrolling<'a> {
     }
 
     /// The site of a copy at a position of its block, if control can reach that position.
-    pub fn child(&self, copy: &Copy, position: u32) -> Option<SiteId> {
+    pub fn child(&self, copy: &UnrolledCopy, position: u32) -> Option<SiteId> {
         let range = copy.children.start as usize..copy.children.end as usize;
         let found = self.sites[range].binary_search_by_key(&position, |site| site.position).ok()?;
         Some(SiteId(copy.children.start + found as u32))
@@ -223,7 +223,8 @@ impl<'a> Unrolling<'a> {
         let first_child = self.sites.len() as u32;
         let number = self.copies.len() as u32;
         self.copies.push(id);
-        self.sites[id.index()].copy = Some(Copy { number, first_var, children: first_child..first_child });
+        self.sites[id.index()].copy =
+            Some(UnrolledCopy { number, first_var, children: first_child..first_child });
         self.add_calls(id, &block, &instance);
         self.add_arrivals(id, &block, &instance);
         let end = self.sites.len() as u32;

@@ -10,8 +10,8 @@
 //!
 //! Evidence: [`CutoffEvidence`], which `certify` checks: it explores the rounds again to check what they reach, and
 //! checks an uncoverability proof to see that no candidate is realizable. A cutoff is about single thread states.
-//! Whether the targets can be covered, which may need several threads at once, is a separate answer ([errata
-//! 27](crate::errata::item_27)).
+//! Whether the targets can be covered, which may need several threads at once, is a separate answer
+//! ([errata 27](crate::errata::item_27)).
 //!
 //! Deviation: candidates that an earlier proof rules out are not checked again, and a round ends without a new
 //! proof if one of its candidates is already known to be realizable. The exploration of the next round and the
@@ -131,7 +131,7 @@ struct Search<'n> {
 }
 
 /// The answer of the proof search about the candidates.
-enum Backward {
+enum CandidateAnswer {
     Unrealizable,
     Realizable,
     Unknown(Reason),
@@ -182,16 +182,16 @@ impl Search<'_> {
             let ahead = self.ahead(&now, if known { None } else { Some(open) }, budget);
             let realizable = match &ahead.backward {
                 None => known.then_some(true),
-                Some(Backward::Unrealizable) => Some(false),
-                Some(Backward::Realizable) => Some(true),
-                Some(Backward::Unknown(_)) => None,
+                Some(CandidateAnswer::Unrealizable) => Some(false),
+                Some(CandidateAnswer::Realizable) => Some(true),
+                Some(CandidateAnswer::Unknown(_)) => None,
             };
             if let Some(round) = self.rounds.last_mut() {
                 round.realizable = realizable;
                 round.backward += ahead.backward_time;
             }
             match (ahead.backward, ahead.next) {
-                (Some(Backward::Unrealizable), _) => return Found::Cutoff(reached.threads),
+                (Some(CandidateAnswer::Unrealizable), _) => return Found::Cutoff(reached.threads),
                 (_, Some(Ok(next))) => {
                     if next.is_all && next.reached.thread_states == reached.thread_states {
                         // The next round reached the same thread states, so its proof also holds for this round.
@@ -206,7 +206,7 @@ impl Search<'_> {
                     }
                     now = next;
                 }
-                (Some(Backward::Unknown(reason)), _) | (_, Some(Err(reason))) => {
+                (Some(CandidateAnswer::Unknown(reason)), _) | (_, Some(Err(reason))) => {
                     return Found::Unknown(budget.exhausted().unwrap_or(reason));
                 }
                 (_, None) => return Found::Unknown(Reason::Interrupted),
@@ -292,7 +292,7 @@ impl Search<'_> {
     /// Checks whether candidates are realizable, and explores the next number of threads in parallel.
     fn ahead(&mut self, now: &Explored, open: Option<Vec<Marking>>, budget: &Budget) -> Ahead {
         if open.as_ref().is_some_and(Vec::is_empty) {
-            return Ahead { backward: Some(Backward::Unrealizable), ..Ahead::default() };
+            return Ahead { backward: Some(CandidateAnswer::Unrealizable), ..Ahead::default() };
         }
         let reached = &now.reached;
         let question = open.map(|pairs| self.question(pairs));
@@ -348,7 +348,7 @@ impl Search<'_> {
     }
 
     /// Turns a verdict about candidates into an answer, and stores its evidence for later rounds.
-    fn learn(&mut self, verdict: NetVerdict, question: &Net) -> Backward {
+    fn learn(&mut self, verdict: NetVerdict, question: &Net) -> CandidateAnswer {
         match verdict {
             NetVerdict::Safe(certificate) => {
                 let markings: Vec<Marking> =
@@ -361,7 +361,7 @@ impl Search<'_> {
                     self.ruled_out.insert(element.entries());
                 }
                 self.unrealizable.push(Unrealizable { markings, certificate });
-                Backward::Unrealizable
+                CandidateAnswer::Unrealizable
             }
             NetVerdict::Unsafe(run) => {
                 let mut marking = run.initial.clone();
@@ -375,9 +375,9 @@ impl Search<'_> {
                     self.can_be_covered.insert(target.least.clone());
                     self.realizable.push(Realizable { marking: target.least.clone(), run: run.clone() });
                 }
-                Backward::Realizable
+                CandidateAnswer::Realizable
             }
-            NetVerdict::Unknown(unknown) => Backward::Unknown(unknown.reason),
+            NetVerdict::Unknown(unknown) => CandidateAnswer::Unknown(unknown.reason),
         }
     }
 }
@@ -397,7 +397,7 @@ struct Explored {
 /// What was found out while looking ahead to the next round.
 #[derive(Default)]
 struct Ahead {
-    backward: Option<Backward>,
+    backward: Option<CandidateAnswer>,
     backward_time: Duration,
     next: Option<Result<Explored, Reason>>,
 }

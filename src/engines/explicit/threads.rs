@@ -31,12 +31,12 @@ pub(super) struct System<'a> {
 
 /// An open variable on which a step depends. The type is small because evaluation copies it often.
 #[derive(Clone, Copy, Debug)]
-enum Open {
+enum OpenVariable {
     Global(u8),
     Local { thread: u32, frame: u16, var: u8 },
 }
 
-impl Open {
+impl OpenVariable {
     fn local(thread: usize, frame: usize, var: u32) -> Self {
         Self::Local { thread: thread as u32, frame: frame as u16, var: var as u8 }
     }
@@ -61,11 +61,11 @@ pub(super) struct Steps {
     pub cut: bool,
 }
 
-fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
+fn decide(state: &SystemState, open: OpenVariable, value: bool) -> SystemState {
     let mut state = state.clone();
     match open {
-        Open::Global(var) => state.globals = state.globals.with(u32::from(var), value),
-        Open::Local { thread, frame, var } => {
+        OpenVariable::Global(var) => state.globals = state.globals.with(u32::from(var), value),
+        OpenVariable::Local { thread, frame, var } => {
             let locals = &mut state.threads[thread as usize][frame as usize].locals;
             *locals = locals.with(u32::from(var), value);
         }
@@ -73,17 +73,17 @@ fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
     state
 }
 
-fn both_ways(state: &SystemState, open: Open) -> [SystemState; 2] {
+fn both_ways(state: &SystemState, open: OpenVariable) -> [SystemState; 2] {
     [decide(state, open, true), decide(state, open, false)]
 }
 
 /// The value of a variable of a frame.
-fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, Open> {
+fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, OpenVariable> {
     match var {
-        Var::Global(var) => state.globals.get(var).ok_or(Open::Global(var as u8)),
+        Var::Global(var) => state.globals.get(var).ok_or(OpenVariable::Global(var as u8)),
         Var::Local(var) => {
             let locals = state.threads[thread][frame].locals;
-            locals.get(var).ok_or(Open::local(thread, frame, var))
+            locals.get(var).ok_or(OpenVariable::local(thread, frame, var))
         }
     }
 }
@@ -99,7 +99,7 @@ fn write(state: &mut SystemState, thread: usize, frame: usize, var: Var, value: 
 }
 
 /// The parts of a state for which a test holds. An error of the test names an open variable on which it depends.
-fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, Open>) -> Vec<SystemState> {
+fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, OpenVariable>) -> Vec<SystemState> {
     let mut parts = Vec::new();
     let mut open = vec![state];
     while let Some(state) = open.pop() {
@@ -131,7 +131,7 @@ impl System<'_> {
     }
 
     /// Whether the `enforce` of a thread's topmost frame can hold.
-    fn is_enforced(&self, state: &SystemState, thread: usize) -> Result<bool, Open> {
+    fn is_enforced(&self, state: &SystemState, thread: usize) -> Result<bool, OpenVariable> {
         let top = state.threads[thread].len() - 1;
         match self.task.program.procedure(state.threads[thread][top].procedure).enforce {
             None => Ok(true),
@@ -140,15 +140,15 @@ impl System<'_> {
     }
 
     /// Tests whether the atomic flag is known. It decides which threads may run, so it is never left open.
-    fn flag_is_known(&self, state: &SystemState) -> Result<bool, Open> {
+    fn flag_is_known(&self, state: &SystemState) -> Result<bool, OpenVariable> {
         match self.task.program.atomic_flag {
             None => Ok(true),
-            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(Open::Global(flag as u8)),
+            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(OpenVariable::Global(flag as u8)),
         }
     }
 
     /// The possible values of an expression in the topmost frame of a thread.
-    fn values(&self, expr: Expr, state: &SystemState, thread: usize) -> Result<Values, Open> {
+    fn values(&self, expr: Expr, state: &SystemState, thread: usize) -> Result<Values, OpenVariable> {
         let top = state.threads[thread].len() - 1;
         eval(self.task.program.exprs.ops(expr), |place: Place| look(state, thread, top, place.var))
     }
@@ -214,7 +214,7 @@ impl System<'_> {
         thread: usize,
         action: Move,
         steps: &mut Steps,
-    ) -> Result<(), Open> {
+    ) -> Result<(), OpenVariable> {
         let mut ended = false;
         let mut created = false;
         let mut silent = false;
@@ -358,7 +358,7 @@ impl System<'_> {
         after
     }
 
-    fn arguments(&self, before: &SystemState, thread: usize, call: &Call) -> Result<Cube, Open> {
+    fn arguments(&self, before: &SystemState, thread: usize, call: &Call) -> Result<Cube, OpenVariable> {
         let mut locals = Cube::ANY;
         for (i, &arg) in call.args.iter().enumerate() {
             locals = locals.set(i as u32, self.values(arg, before, thread)?.single());
@@ -368,12 +368,12 @@ impl System<'_> {
 
     /// The locals of a forked thread. If a local were open in both threads, the fact that both copies are equal
     /// would be lost, so locals that matter to the new thread are decided first.
-    fn copied_locals(&self, before: &SystemState, thread: usize, at: Node) -> Result<Cube, Open> {
+    fn copied_locals(&self, before: &SystemState, thread: usize, at: Node) -> Result<Cube, OpenVariable> {
         let frame = before.threads[thread].len() - 1;
         let ThreadFrame { procedure, locals, .. } = before.threads[thread][frame];
         let live = self.scopes.of(procedure).live_locals(at);
         match bits(live & !locals.known()).next() {
-            Some(var) => Err(Open::local(thread, frame, var)),
+            Some(var) => Err(OpenVariable::local(thread, frame, var)),
             None => Ok(locals),
         }
     }
@@ -384,7 +384,7 @@ impl System<'_> {
         mut after: SystemState,
         thread: usize,
         assign: &Assign,
-    ) -> Result<Vec<SystemState>, Open> {
+    ) -> Result<Vec<SystemState>, OpenVariable> {
         let top = before.threads[thread].len() - 1;
         let procedure = before.threads[thread][top].procedure;
         let exprs = &self.task.program.exprs;

@@ -50,9 +50,10 @@ impl Locations {
     /// If the program is recursive, or too large when its calls are inlined.
     pub fn of(blocks: &Blocks<'_>) -> Result<Self, Reason> {
         let program = &blocks.task.program;
-        let outlines: Vec<Outline> = program.procedure_ids().map(|id| Outline::of(blocks, id)).collect();
+        let outlines: Vec<ReachableControl> =
+            program.procedure_ids().map(|id| ReachableControl::of(blocks, id)).collect();
         check_calls_are_acyclic(blocks, &outlines)?;
-        let count = |what: &dyn Fn(&Outline) -> usize| inlined(program.start, &outlines, what);
+        let count = |what: &dyn Fn(&ReachableControl) -> usize| inlined(program.start, &outlines, what);
         let sizes = [
             ("calls", count(&|_| 1), MOST_CALLS),
             ("loop heads", count(&|outline| outline.heads.len()), MOST_LOCATIONS),
@@ -166,12 +167,12 @@ impl Locations {
 }
 
 /// The loop heads and calls that control may reach in a procedure, assuming that every call returns.
-struct Outline {
+struct ReachableControl {
     heads: Vec<Node>,
     calls: Vec<(EdgeId, ProcId)>,
 }
 
-impl Outline {
+impl ReachableControl {
     fn of(blocks: &Blocks<'_>, id: ProcId) -> Self {
         let procedure = blocks.task.program.procedure(id);
         let mut seen = vec![false; procedure.nodes as usize];
@@ -197,7 +198,7 @@ impl Outline {
 }
 
 /// The sum of a number over all contexts, in floating point, since sums such as 2^800 occur.
-fn inlined(start: ProcId, outlines: &[Outline], what: &dyn Fn(&Outline) -> usize) -> f64 {
+fn inlined(start: ProcId, outlines: &[ReachableControl], what: &dyn Fn(&ReachableControl) -> usize) -> f64 {
     let mut sums: Vec<Option<f64>> = vec![None; outlines.len()];
     let mut stack = vec![start];
     while let Some(&id) = stack.last() {
@@ -216,7 +217,7 @@ fn inlined(start: ProcId, outlines: &[Outline], what: &dyn Fn(&Outline) -> usize
     sums[start.index()].unwrap_or(0.0)
 }
 
-fn check_calls_are_acyclic(blocks: &Blocks<'_>, outlines: &[Outline]) -> Result<(), Reason> {
+fn check_calls_are_acyclic(blocks: &Blocks<'_>, outlines: &[ReachableControl]) -> Result<(), Reason> {
     let program = &blocks.task.program;
     let (mut open, mut done) = (vec![false; outlines.len()], vec![false; outlines.len()]);
     open[program.start.index()] = true;

@@ -43,7 +43,7 @@ struct Frame {
 }
 
 /// Where a block step leads.
-enum Next {
+enum StepEnd {
     Location(u32),
     Violation,
 }
@@ -75,8 +75,8 @@ impl<'a, 'b> Replay<'a, 'b> {
         let values = std::mem::take(&mut self.values);
         let first = self.frame(context, node, values, 0);
         match self.execute(first, pieces, value_of) {
-            Next::Location(location) => Some(location),
-            Next::Violation => None,
+            StepEnd::Location(location) => Some(location),
+            StepEnd::Violation => None,
         }
     }
 
@@ -97,7 +97,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         Frame { context, start, piece, values, outcomes: vec![None; calls] }
     }
 
-    fn execute(&mut self, first: Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Next {
+    fn execute(&mut self, first: Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> StepEnd {
         let index = pieces.index();
         let mut frames = vec![first];
         loop {
@@ -273,7 +273,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         &mut self,
         mut context: u32,
         mut values: Vec<bool>,
-    ) -> Result<(u32, Node, Vec<bool>), Next> {
+    ) -> Result<(u32, Node, Vec<bool>), StepEnd> {
         loop {
             let callee = *self.stepper.locations.context(context);
             let (Some((number, id)), Some(activation)) = (callee.caller, self.stack.pop()) else {
@@ -321,27 +321,27 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    fn arrive(&mut self, context: u32, node: Node, values: Vec<bool>) -> Next {
+    fn arrive(&mut self, context: u32, node: Node, values: Vec<bool>) -> StepEnd {
         let Some(location) = self.stepper.locations.at(context, node) else {
-            unreachable!("every loop head that control comes to is a location");
+            unreachable!("every loop head that control reaches is a location");
         };
         self.values = values;
-        Next::Location(location)
+        StepEnd::Location(location)
     }
 
     /// Ends the run with a violation in the activation on top of the stack.
-    fn violate(&mut self, violation: Violation) -> Next {
+    fn violate(&mut self, violation: Violation) -> StepEnd {
         self.top().end = OutlineEnd::Violation(violation);
         for pair in self.stack.windows(2) {
             if let Some((_, edge)) = self.stepper.locations.context(pair[1].context).caller {
                 self.outlines[pair[0].outline].end = OutlineEnd::Inside { edge, callee: pair[1].outline };
             }
         }
-        Next::Violation
+        StepEnd::Violation
     }
 
     fn top(&mut self) -> &mut Outline {
-        let Some(activation) = self.stack.last() else { unreachable!("a run is in some activation") };
+        let Some(activation) = self.stack.last() else { unreachable!("the stack of a run is never empty") };
         &mut self.outlines[activation.outline]
     }
 }

@@ -339,7 +339,7 @@ impl Diagrams {
                 (Some(&t), Some(&e)) => {
                     let level = function.with_manager_shared(|manager, edge| match manager.get_node(edge) {
                         Node::Inner(node) => node.level() as usize,
-                        Node::Terminal(_) => unreachable!("a function with cofactors is no constant"),
+                        Node::Terminal(_) => unreachable!("a function with cofactors is not a constant"),
                     });
                     let slot = level / LEVELS;
                     let var =

@@ -15,8 +15,8 @@
 //! relates the head of an activation to a nested head. It over-approximates the program, so the `r` that is found
 //! may be larger than needed.
 //!
-//! Deviation: locals are not part of a head, and neither are globals that are not live at the entry ([errata
-//! 12](crate::errata::item_12)). An activation fails if a violation happens in it or in a call out of the component
+//! Deviation: locals are not part of a head, and neither are globals that are not live at the entry
+//! ([errata 12](crate::errata::item_12)). An activation fails if a violation happens in it or in a call out of the component
 //! ([errata 13](crate::errata::item_13)).
 
 use std::rc::Rc;
@@ -91,7 +91,7 @@ struct Interface {
     procedure: ProcId,
     /// Globals and parameters that matter at the entry.
     entry: Vec<Var>,
-    /// Globals that it may write and return slots, as far as callers read them.
+    /// Globals that it may write and return slots that callers read.
     exit: Vec<Var>,
     /// The first of the added return slots, which record the nested head.
     first_note: u32,

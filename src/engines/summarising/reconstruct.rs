@@ -71,7 +71,7 @@ pub fn reachable_violation(
                 let edge = piece.run.block.calls[call].edge;
                 OutlineEnd::Inside { edge, callee: child.unwrap_or(usize::MAX) }
             }
-            End::Cut(_) => unreachable!("the run was to end in a violation"),
+            End::Cut(_) => unreachable!("the goal of this run is a violation"),
         };
         let origin = builder.finish_outline(procedure, &source, piece, end)?;
         child = Some(builder.outlines.len() - 1);

@@ -106,12 +106,12 @@ pub fn unwind(
         match back(tree, &mut at, &mut steps, &mut others, &mut work)
             .map_err(|Overflow| Reason::TooManyTokens)?
         {
-            Way::On => {}
-            Way::Start(start) => {
+            StepBack::On => {}
+            StepBack::Start(start) => {
                 steps.reverse();
                 return Ok((start, steps));
             }
-            Way::Dead => {
+            StepBack::Dead => {
                 let Some(other) = others.pop() else { return Err(Reason::TooManyTokens) };
                 steps.truncate(other.steps);
                 at = other;
@@ -121,7 +121,7 @@ pub fn unwind(
 }
 
 /// The result of one step back.
-enum Way {
+enum StepBack {
     On,
     Dead,
     Start(Marking),
@@ -133,15 +133,17 @@ fn back(
     steps: &mut Vec<AimedFiring>,
     others: &mut Vec<Position>,
     work: &mut usize,
-) -> Result<Way, Overflow> {
+) -> Result<StepBack, Overflow> {
     if let Some(innermost) = at.loops.pop_if(|innermost| innermost.from == at.node) {
         at.node = innermost.node;
         // If the goal did not shrink in this round, the next round would be the same again.
-        return Ok(if at.goal.covers(&innermost.goal) { Way::Dead } else { Way::On });
+        return Ok(if at.goal.covers(&innermost.goal) { StepBack::Dead } else { StepBack::On });
     }
     let node = tree.node(at.node);
     match node.step {
-        Step::Root => Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(Way::Dead, Way::Start)),
+        Step::Root => {
+            Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(StepBack::Dead, StepBack::Start))
+        }
         Step::Repeat { from, to, .. } => {
             if bound(tree, &at.loops, node.parent).includes(at.goal.entries()) {
                 at.node = node.parent;
@@ -151,7 +153,7 @@ fn back(
                 at.loops.push(Rc::new(Loop { node: at.node, from, goal, bounds }));
                 at.node = to;
             }
-            Ok(Way::On)
+            Ok(StepBack::On)
         }
         Step::Fire(id) => {
             let transition = tree.net().transition(id);
@@ -170,7 +172,7 @@ fn back(
                 places.map(|(_, n)| u128::from(n)).sum()
             };
             ways.sort_by_cached_key(|m| std::cmp::Reverse((unbounded(m), m.clone())));
-            let Some(best) = ways.pop() else { return Ok(Way::Dead) };
+            let Some(best) = ways.pop() else { return Ok(StepBack::Dead) };
             steps.push(AimedFiring::new(tree.net(), id, &at.goal));
             for goal in ways.into_iter().rev().take(MOST_OTHERS).rev() {
                 others.push(Position {
@@ -182,7 +184,7 @@ fn back(
             }
             at.node = node.parent;
             at.goal = best;
-            Ok(Way::On)
+            Ok(StepBack::On)
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::net::{Marking, Net, PlaceId, TransitionId};
 
 /// An invariant, and whether the evidence relies on it.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownInvariant {
     invariant: LinearInvariant,
     used: bool,
 }
@@ -37,7 +37,7 @@ pub struct Exclusions<'net> {
     start: Marking,
     equation: StateEquation,
     /// The invariants that are known; those that exclude many markings move to the front.
-    known: Vec<Known>,
+    known: Vec<KnownInvariant>,
     /// Decides whether the next question is asked, after questions without result.
     patience: Patience,
     /// The weight of each place, used by [`Exclusions::invariant`]; all zero between uses.
@@ -92,7 +92,7 @@ impl<'net> Exclusions<'net> {
         };
         for claim in &net.claims {
             if let Some(invariant) = exclusions.invariant(claim.weights.clone()) {
-                exclusions.known.push(Known { invariant, used: false });
+                exclusions.known.push(KnownInvariant { invariant, used: false });
             }
         }
         exclusions
@@ -150,7 +150,7 @@ impl<'net> Exclusions<'net> {
             self.patience.punish();
             return false;
         };
-        self.known.push(Known { invariant, used: true });
+        self.known.push(KnownInvariant { invariant, used: true });
         self.patience.reward();
         true
     }

@@ -130,7 +130,7 @@ fn add(a: u64, b: u64) -> Result<u64, Overflow> {
 }
 
 /// The results of firing a transition once, one for each way in which tokens can choose; none if the transition is
-/// not enabled. At most about `most` ways are enumerated; the second component says whether these are all.
+/// not enabled. At most `most` ways are enumerated; the second component says whether these are all.
 ///
 /// # Errors
 /// If a finite number of tokens becomes too large.

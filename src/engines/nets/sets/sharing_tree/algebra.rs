@@ -16,7 +16,7 @@ use crate::net::PlaceId;
 /// A tree, and the nodes that its paths may still cover. `others` is sorted, contains no tree with the empty
 /// element, and no tree that another one of them simulates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Against {
+pub(super) struct UncoveredTask {
     tree: Tree,
     others: Box<[Tree]>,
 }
@@ -68,7 +68,7 @@ impl Forest {
         tree: Tree,
         others: Vec<Tree>,
         meter: &mut Meter<'_>,
-    ) -> Result<Option<Against>, Stop> {
+    ) -> Result<Option<UncoveredTask>, Stop> {
         if tree == Self::EMPTY {
             return Ok(None);
         }
@@ -101,7 +101,7 @@ impl Forest {
                 i += 1;
             }
         }
-        Ok(Some(Against { tree, others: left.into() }))
+        Ok(Some(UncoveredTask { tree, others: left.into() }))
     }
 }
 
@@ -138,14 +138,14 @@ impl Walk for Union {
 struct Uncovered;
 
 impl Walk for Uncovered {
-    type Task = Against;
+    type Task = UncoveredTask;
 
     fn split(
         &mut self,
         forest: &mut Forest,
-        Against { tree, others }: &Against,
+        UncoveredTask { tree, others }: &UncoveredTask,
         meter: &mut Meter<'_>,
-    ) -> Result<Split<Against>, Stop> {
+    ) -> Result<Split<UncoveredTask>, Stop> {
         if others.is_empty() || *tree == Forest::END {
             return Ok(Split::Done(*tree));
         }

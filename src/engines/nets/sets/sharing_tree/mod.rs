@@ -80,7 +80,7 @@ fn class(place: PlaceId) -> u64 {
 #[derive(Debug, Default)]
 struct Memory {
     unions: FxHashMap<(Tree, Tree), Tree>,
-    uncovered: FxHashMap<algebra::Against, Tree>,
+    uncovered: FxHashMap<algebra::UncoveredTask, Tree>,
     minimal: FxHashMap<Tree, Tree>,
     simulated: FxHashMap<(Tree, Tree), bool>,
 }

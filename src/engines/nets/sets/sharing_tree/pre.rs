@@ -12,9 +12,9 @@
 //! owe. A path on which promises and demands do not match yields no element.
 //!
 //! Deviation: the paper builds all combinations of numbers in the layers of a block and intersects them with those
-//! of the right sum, one block after the other; blocks must not share places. Here the sums are part of the walk,
-//! and all blocks are handled in one walk. So chains and swaps of transfers, resets, tokens that choose where to
-//! go, and copies are all treated alike. With copies, the result may contain elements that are not minimal.
+//! of the right sum, one block after the other, for blocks that share no places. Here the sums are part of the
+//! walk, and all blocks are handled in one walk. So chains and swaps of transfers, resets, tokens that choose where
+//! to go, and copies are all treated alike. With copies, the result may contain elements that are not minimal.
 
 use rustc_hash::FxHashMap;
 

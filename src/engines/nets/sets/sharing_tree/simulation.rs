@@ -16,7 +16,7 @@ use super::walk::{Meter, Stop, run};
 use super::{Forest, Tree};
 
 /// The state of the decision about a pair of trees.
-enum Pair {
+enum Decision {
     Decided(bool),
     /// This other pair has to be decided first.
     After((Tree, Tree)),
@@ -35,11 +35,11 @@ impl Forest {
         while let Some(&(x, y)) = open.last() {
             meter.step()?;
             match self.decide(x, y) {
-                Pair::Decided(answer) => {
+                Decision::Decided(answer) => {
                     self.memory.simulated.insert((x, y), answer);
                     open.pop();
                 }
-                Pair::After(first) => open.push(first),
+                Decision::After(first) => open.push(first),
             }
         }
         Ok(self.memory.simulated[&(a, b)])
@@ -81,28 +81,30 @@ impl Forest {
         self.memory.simulated.get(&(a, b)).copied()
     }
 
-    fn decide(&self, a: Tree, b: Tree) -> Pair {
+    fn decide(&self, a: Tree, b: Tree) -> Decision {
         // If only one of the trees has this layer, the other one has no tokens there.
         let place = self.place(a);
         if self.place(b) < place {
             let after = self.at_or_after(b, place);
-            return self.is_simulated_at_once(a, after).map_or(Pair::After((a, after)), Pair::Decided);
+            return self
+                .is_simulated_at_once(a, after)
+                .map_or(Decision::After((a, after)), Decision::Decided);
         }
         for (tokens, part) in self.branches(a, place) {
             let mut is_covered = false;
             for (_, other) in self.branches(b, place).take_while(|&(n, _)| n <= tokens) {
                 match self.is_simulated_at_once(part, other) {
                     Some(answer) => is_covered = answer,
-                    None => return Pair::After((part, other)),
+                    None => return Decision::After((part, other)),
                 }
                 if is_covered {
                     break;
                 }
             }
             if !is_covered {
-                return Pair::Decided(false);
+                return Decision::Decided(false);
             }
         }
-        Pair::Decided(true)
+        Decision::Decided(true)
     }
 }
