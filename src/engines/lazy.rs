@@ -10,7 +10,7 @@
 //! computed for the procedures whose calls were replaced on this run. There are finitely many procedures, so this
 //! ends.
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), in which a procedure without a
+//! Evidence: [`Certificate::Relations`], in which a procedure without a
 //! computed summary relates every entry to every exit; or a shared call tree.
 //!
 //! Deviation: a refinement computes summaries for all procedures whose outcome the run guessed. From the second

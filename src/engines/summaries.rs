@@ -6,7 +6,7 @@
 //! Theorem used: a state of a procedure is reachable iff a path edge from a reachable entry leads to it, where
 //! summary edges step over calls. The sets of edges are finite, so saturation ends.
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), or a shared call tree.
+//! Evidence: [`Certificate::Relations`], or a shared call tree.
 //!
 //! Deviation: the printed algorithm is unsound in two places ([errata 11](crate::errata::item_11)). Here, every
 //! call enters its callee and is recorded, and it gets every summary that exists or is found later; a summary

@@ -10,7 +10,7 @@
 //! mutually recursive procedures the nesting depth of calls grows round by round, until a round adds no new pair,
 //! or until deeper nesting would repeat a head (theorem 4.5; see [`super::summarising::nesting`]).
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), which also contains the entries
+//! Evidence: [`Certificate::Relations`], which also contains the entries
 //! that may lead to a violation, or a shared call tree.
 //!
 //! Deviation: summaries relate entries to exits, so alone they would miss a violation in a call that does not

@@ -193,7 +193,7 @@ impl<'a> Stepper<'a> {
                     Some(state.values.get(self.position(context, slot)))
                 }
                 Role::Choice(position) => Some(arena.var(VarId::new(*first_choice + position))),
-                // A violation in the callee is noted when its piece is complete.
+                // A violation in the callee is recorded when its piece is complete.
                 Role::Fails(_) => Some(Term::FALSE),
                 Role::Returns(call) => outcomes[call as usize].as_ref().map(|outcome| outcome.returns),
                 Role::Result(call, result) => {
@@ -341,7 +341,8 @@ impl<'a> Stepper<'a> {
     }
 
     /// Whether a return to a procedure can change a variable that its `enforce` reads. If not, `enforce` is not
-    /// required again, because the step may begin in a callee with any values for the locals of its callers.
+    /// required again. So a step that begins in a callee, with arbitrary values for the locals of its callers, may
+    /// return to a caller whose `enforce` does not hold.
     fn may_break_enforce(&self, caller: ProcId, call: &Call) -> bool {
         let program = &self.blocks.task.program;
         let condition = program.procedure(caller).enforce;

@@ -1,6 +1,7 @@
 //! A bound on how deep the calls of a recursive component have to be nested to find all its summaries.
 //!
-//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, theorem 4.5 and the remarks behind it.
+//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, theorem 4.5 and the
+//! remarks after it.
 //!
 //! A *head* is an activation as its caller sees it: the procedure, the values it is entered with, and either the
 //! values it returns or the fact that it fails. If an activation has the same head as an activation that encloses
@@ -16,8 +17,8 @@
 //! may be larger than needed.
 //!
 //! Deviation: locals are not part of a head, and neither are globals that are not live at the entry
-//! ([errata 12](crate::errata::item_12)). An activation fails if a violation happens in it or in a call out of the component
-//! ([errata 13](crate::errata::item_13)).
+//! ([errata 12](crate::errata::item_12)). An activation fails if a violation happens in it or in a call out of the
+//! component ([errata 13](crate::errata::item_13)).
 
 use std::rc::Rc;
 

@@ -1,12 +1,11 @@
 //! Karp and Miller's coverability set, forwards from the initial markings.
 //!
-//! Implements: R. M. Karp, R. E. Miller, "Parallel Program Schemata", Journal of Computer and
-//! System Sciences 3(2), 1969; as a minimal coverability set after A. Valmari, H. Hansen, "Old and
-//! New Algorithms for Minimal Coverability Sets", Fundamenta Informaticae 131(1), 2014, which like
-//! P.-A. Reynier and F. Servais, "Minimal Coverability Set for Petri Nets: Karp and Miller Algorithm
-//! with Pruning", Petri Nets 2011, repairs the minimal coverability tree of A. Finkel, 1991 ([errata 29](crate::errata::item_29)); with the
-//! shared state of T. Ball, S. Chaki, S. K. Rajamani, "Parameterized Verification of Multithreaded
-//! Software Libraries" (Beacon), TACAS 2001.
+//! Implements: R. M. Karp, R. E. Miller, "Parallel Program Schemata", Journal of Computer and System Sciences 3(2),
+//! 1969; as a minimal coverability set after A. Valmari, H. Hansen, "Old and New Algorithms for Minimal
+//! Coverability Sets", Fundamenta Informaticae 131(1), 2014, which like P.-A. Reynier and F. Servais, "Minimal
+//! Coverability Set for Petri Nets: Karp and Miller Algorithm with Pruning", Petri Nets 2011, repairs the minimal
+//! coverability tree of A. Finkel, 1991 ([errata 29](crate::errata::item_29)); with the shared state of T. Ball, S.
+//! Chaki, S. K. Rajamani, "Parameterized Verification of Multithreaded Software Libraries" (Beacon), TACAS 2001.
 //!
 //! Theorem used: a set of limits that contains the initial markings and is closed under firing covers all reachable
 //! markings, and every limit that firing and [`accelerate`] produce can be approached by runs. For Petri nets the

@@ -106,12 +106,12 @@ pub fn unwind(
         match back(tree, &mut at, &mut steps, &mut others, &mut work)
             .map_err(|Overflow| Reason::TooManyTokens)?
         {
-            StepBack::On => {}
+            StepBack::Continue => {}
             StepBack::Start(start) => {
                 steps.reverse();
                 return Ok((start, steps));
             }
-            StepBack::Dead => {
+            StepBack::DeadEnd => {
                 let Some(other) = others.pop() else { return Err(Reason::TooManyTokens) };
                 steps.truncate(other.steps);
                 at = other;
@@ -122,8 +122,11 @@ pub fn unwind(
 
 /// The result of one step back.
 enum StepBack {
-    On,
-    Dead,
+    /// The search continues at the new position.
+    Continue,
+    /// There is no way back from this position.
+    DeadEnd,
+    /// The start of a run was found.
     Start(Marking),
 }
 
@@ -137,12 +140,12 @@ fn back(
     if let Some(innermost) = at.loops.pop_if(|innermost| innermost.from == at.node) {
         at.node = innermost.node;
         // If the goal did not shrink in this round, the next round would be the same again.
-        return Ok(if at.goal.covers(&innermost.goal) { StepBack::Dead } else { StepBack::On });
+        return Ok(if at.goal.covers(&innermost.goal) { StepBack::DeadEnd } else { StepBack::Continue });
     }
     let node = tree.node(at.node);
     match node.step {
         Step::Root => {
-            Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(StepBack::Dead, StepBack::Start))
+            Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(StepBack::DeadEnd, StepBack::Start))
         }
         Step::Repeat { from, to, .. } => {
             if bound(tree, &at.loops, node.parent).includes(at.goal.entries()) {
@@ -153,7 +156,7 @@ fn back(
                 at.loops.push(Rc::new(Loop { node: at.node, from, goal, bounds }));
                 at.node = to;
             }
-            Ok(StepBack::On)
+            Ok(StepBack::Continue)
         }
         Step::Fire(id) => {
             let transition = tree.net().transition(id);
@@ -172,7 +175,7 @@ fn back(
                 places.map(|(_, n)| u128::from(n)).sum()
             };
             ways.sort_by_cached_key(|m| std::cmp::Reverse((unbounded(m), m.clone())));
-            let Some(best) = ways.pop() else { return Ok(StepBack::Dead) };
+            let Some(best) = ways.pop() else { return Ok(StepBack::DeadEnd) };
             steps.push(AimedFiring::new(tree.net(), id, &at.goal));
             for goal in ways.into_iter().rev().take(MOST_OTHERS).rev() {
                 others.push(Position {
@@ -184,7 +187,7 @@ fn back(
             }
             at.node = node.parent;
             at.goal = best;
-            Ok(StepBack::On)
+            Ok(StepBack::Continue)
         }
     }
 }
