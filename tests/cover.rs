@@ -143,7 +143,7 @@ fn zero_tests_are_named() {
     assert_eq!(code, 5);
     insta::assert_snapshot!(format!("{out}{err}"), @"
     UNKNOWN  <stdin>: a target can be covered if guards with `=` and `in` are weakened to `>=`, and no run that obeys them was found
-      seen (not certified): directed: the engine looks for runs, proves nothing, and found none
+      seen (not certified): directed: the engine only searches for runs, and found none
     note: there are zero tests (`=`, `in`): they are weakened to `>=` to prove safety, and obeyed in runs that are shown
     ");
 }

@@ -1,21 +1,22 @@
-//! Structural abstraction: summaries only where a run needs them.
+//! Structural abstraction: summaries are computed only for procedures that a suspected run goes through.
 //!
 //! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, section 4.3, figure 4.8,
 //! and its extension to recursion in section 4.4; after D. Babić, A. J. Hu, "Structural Abstraction of
 //! Software Verification Conditions", CAV 2007.
 //!
-//! Theorem used: with arbitrary outcomes in the place of calls, every run of the program is a run of the
-//! abstraction. If no run of the abstraction violates the property, none of the program does. A violating
-//! run that goes through no such call is one of the program. Otherwise the procedures it goes through get
-//! their universal summaries, of which there are finitely many.
+//! Theorem used: the abstraction replaces calls by arbitrary outcomes, so every run of the program is a run of the
+//! abstraction. If no run of the abstraction violates the property, no run of the program does. A violating run of
+//! the abstraction that goes through no replaced call is a run of the program. Otherwise, universal summaries are
+//! computed for the procedures whose calls were replaced on this run. There are finitely many procedures, so this
+//! ends.
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) in which procedures that were never looked into relate everything to
-//! everything, or a shared call tree.
+//! Evidence: [`Certificate::Relations`], in which a procedure without a
+//! computed summary relates every entry to every exit; or a shared call tree.
 //!
-//! Deviation: a refinement takes all procedures that the run guessed about, and from the second on also their
-//! callees to a depth that doubles, since a chain of N procedures refined one at a time costs N^2. A recursive
-//! procedure is refined together with its component, by the nesting-depth construction of
-//! [`super::universal`].
+//! Deviation: a refinement computes summaries for all procedures whose outcome the run guessed. From the second
+//! refinement on it also includes their callees, to a depth that doubles each time, because refining a chain of N
+//! procedures one at a time costs N^2. A recursive procedure is refined together with its component, by the
+//! nesting-depth construction of [`super::universal`].
 
 use std::rc::Rc;
 
@@ -37,7 +38,7 @@ use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
 
-/// The engine.
+/// The engine `lazy`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lazy;
 
@@ -63,11 +64,13 @@ impl Engine for Lazy {
         refinement.saturation.record(progress);
         progress.count("refinements", refinement.rounds);
         let unknown = task.program.procedure_ids().filter(|&id| refinement.saturation.star(id).is_some());
-        progress.count("procedures never looked into", unknown.count() as u64);
+        progress.count("procedures without a summary", unknown.count() as u64);
         verdict
     }
 }
 
+/// The abstraction and how often it was refined. A procedure without a summary is marked by a star: see
+/// [`Saturation::star`].
 struct Refinement<'a> {
     task: &'a Task,
     blocks: &'a Blocks<'a>,
@@ -102,7 +105,7 @@ impl Refinement<'_> {
         }
     }
 
-    /// Procedures and those they call, to a depth, as far as nothing is assumed about them.
+    /// The given procedures, and their callees down to `depth` that have no summary yet.
     fn with_callees(&self, procedures: Vec<ProcId>, depth: u64) -> Vec<ProcId> {
         let mut all = procedures.clone();
         let mut level = procedures;
@@ -124,7 +127,7 @@ impl Refinement<'_> {
         all
     }
 
-    /// Computes the summaries of these procedures, and again those that depend on them.
+    /// Computes summaries for these procedures, and recomputes those that depend on them.
     fn refine(&mut self, procedures: &[ProcId], progress: &dyn Progress) -> Result<(), Reason> {
         let mut changed = vec![false; self.task.program.procedures.len()];
         for &id in procedures {
@@ -154,7 +157,8 @@ impl Refinement<'_> {
         Ok(())
     }
 
-    /// What is known, and everything about the procedures that were not looked into.
+    /// The certificate: the computed relations, and for each procedure without a summary the relation that contains
+    /// every pair (except that globals which the procedure cannot write keep their values).
     fn certificate(&mut self) -> crate::evidence::Relations {
         let program = &self.task.program;
         let mut unknown: Vec<(Key, Rc<Edge>)> = Vec::new();

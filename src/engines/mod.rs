@@ -1,5 +1,5 @@
-//! Decision procedures, one per file, named as in the literature. The one table of them is
-//! [`crate::pipeline::table`].
+//! Decision procedures for programs and for nets, one per module, named as in the literature. The table that lists
+//! all of them is [`crate::pipeline::table`].
 
 pub mod bdd;
 pub mod bmc;
@@ -33,23 +33,24 @@ pub trait Engine<Q: Question = Task>: Send + Sync {
     /// The name used on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// Whether the engine is made for this question.
+    /// Checks whether the engine can take this question.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why the engine cannot take it.
     fn accepts(&self, _question: &Q) -> Result<(), Reason> {
         Ok(())
     }
 
-    /// What a reduction must keep so that evidence about the reduced question can be lifted; `None` if the engine
-    /// takes questions as they are.
+    /// What a reduction of the question must keep so that evidence about the reduced question can be lifted to the
+    /// original one; `None` if the engine must be given the question without any reduction.
     fn reduction(&self) -> Option<Q::Keep>;
 
     /// Decides a question that the engine accepts, within the budget. Callers use [`Engine::run`].
     fn search(&self, question: &Q, budget: &Budget, progress: &dyn Progress) -> VerdictOn<Q>;
 
-    /// Decides the question within the budget. All engines agree on what comes before a search: a question in which
-    /// nothing can go wrong is answered at once, and one that the engine does not accept is unknown.
+    /// Decides the question within the budget. The steps before the search are the same for all engines: if no
+    /// violation can be reached at all, the answer is given at once, and if the engine does not accept the
+    /// question, the answer is unknown.
     fn run(&self, question: &Q, budget: &Budget, progress: &dyn Progress) -> VerdictOn<Q> {
         if let Some(verdict) = question.without_search() {
             return verdict;
@@ -61,21 +62,21 @@ pub trait Engine<Q: Question = Task>: Send + Sync {
     }
 }
 
-/// Bounds that the user sets, for the engines that go by them.
+/// Bounds set by the user. Only some engines have a bounded search; the others ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The most unrolled blocks on a path.
+    /// The greatest number of unrolled blocks on a path.
     pub depth: Option<u32>,
-    /// The most recursive calls that are nested.
+    /// The greatest number of nested recursive calls.
     pub recursion: Option<u32>,
 }
 
-/// For engines that take sequential programs only.
+/// The [`Engine::accepts`] of engines that take sequential programs only.
 fn accepts_sequential(task: &Task, engine: &'static str) -> Result<(), Reason> {
     if task.program.starts_threads { Err(Reason::SequentialOnly { engine }) } else { Ok(()) }
 }
 
-/// For engines that inline all calls.
+/// The check in [`Engine::accepts`] of engines that inline all calls and so cannot take recursive programs.
 fn accepts_without_recursion(task: &Task, engine: &'static str) -> Result<(), Reason> {
     let calls = CallGraph::of(&task.program);
     match task.program.procedure_ids().find(|&id| calls.is_recursive(id)) {

@@ -1,4 +1,4 @@
-//! The kinds of questions that Cusp answers, and what counts as evidence for an answer.
+//! The kinds of questions that Cusp answers, and the types of the evidence for the answers.
 
 use std::fmt::Debug;
 
@@ -9,23 +9,25 @@ use crate::model::reduce::Keep;
 use crate::net::Net;
 use crate::net::reduce::Extent;
 
-/// A kind of question.
+/// A kind of question that engines decide.
 pub trait Question: Sync {
-    /// What shows that the answer is safe.
+    /// Evidence for the answer safe.
     type Proof: Clone + Debug + Send;
-    /// What shows that the answer is unsafe.
+    /// Evidence for the answer unsafe.
     type Run: Clone + Debug + Send;
-    /// How much of a question a reduction keeps, and so which evidence can be lifted from it.
+    /// Says how much of a question a reduction keeps. This determines which evidence can be lifted from the reduced
+    /// question.
     type Keep: Copy + Eq + Debug + Send + Sync;
 
-    /// The answer to a question that needs no engine, because nothing in it could ever go wrong.
+    /// The answer to a question that needs no search, because no violation can be reached whatever the data; `None`
+    /// if an engine has to search.
     fn without_search(&self) -> Option<VerdictOn<Self>>;
 }
 
-/// A verdict on this kind of question.
+/// A verdict with the evidence types of this kind of question.
 pub type VerdictOn<Q> = Verdict<<Q as Question>::Proof, <Q as Question>::Run>;
 
-/// Can a program violate its property?
+/// The question whether a program can violate its property.
 impl Question for Task {
     type Proof = Certificate;
     type Run = Trace;
@@ -37,7 +39,7 @@ impl Question for Task {
     }
 }
 
-/// Can a target of a net be covered?
+/// The question whether some target of a net can be covered.
 impl Question for Net {
     type Proof = NetCertificate;
     type Run = FiringSequence;

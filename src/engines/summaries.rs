@@ -1,20 +1,20 @@
-//! Path edges and summary edges as formulas, saturated.
+//! Path edges and summary edges, represented as formulas and computed by saturation.
 //!
 //! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, figure 4.3, after
 //! G. Basler, D. Kroening, G. Weissenbacher, "SAT-Based Summarization for Boolean Programs", SPIN 2007.
 //!
 //! Theorem used: a state of a procedure is reachable iff a path edge from a reachable entry leads to it, where
-//! calls are stepped over by summary edges. The sets of edges are finite, so saturation ends.
+//! summary edges step over calls. The sets of edges are finite, so saturation ends.
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations), or a shared call tree.
+//! Evidence: [`Certificate::Relations`], or a shared call tree.
 //!
-//! Deviation: the printed algorithm is unsound twice ([errata 11](crate::errata::item_11)). A call is always entered, always remembered, and gets
-//! every existing and every later summary; a summary applies wherever entry and call overlap. The
-//! forall-exists question is asked for subsumption only, against the union of the edges at a node. Edges are
-//! kept at cuts only (entries, loop heads, exits); between them, blocks merge all paths, which is what the
-//! priorities of algorithm 10.1 are for. The worklist takes callees before callers, so that a caller
-//! sees a summary when it is complete for the entries known by then. Edges are projected before they are kept:
-//! see [`super::summarising::diagram`].
+//! Deviation: the printed algorithm is unsound in two places ([errata 11](crate::errata::item_11)). Here, every
+//! call enters its callee and is recorded, and it gets every summary that exists or is found later; a summary
+//! applies wherever its entries and the states at the call overlap. The forall-exists question is asked only for
+//! subsumption, against the union of the edges at a node. Edges are kept only at cuts (entries, loop heads, exits).
+//! Between cuts, blocks merge all paths, which has the effect that the priorities of algorithm 10.1 are meant to
+//! have. The worklist takes callees before callers, so a caller sees a summary only when that is complete for the
+//! entries known by then. Edges are projected before they are kept: see [`super::summarising::diagram`].
 
 use super::summarising::export;
 use super::summarising::reconstruct::{Reconstructed, reachable_violation};
@@ -28,10 +28,11 @@ use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
 
-/// The engine.
+/// The engine `summaries`.
 #[derive(Clone, Copy, Debug)]
 pub struct Summaries {
-    /// Project relations onto the states they relate; without it, they keep the choices of all runs.
+    /// Whether relations are projected onto the states they relate. Without projection, they contain the
+    /// nondeterministic choices of all runs as variables.
     pub projects: bool,
 }
 
@@ -72,6 +73,6 @@ fn decide(task: &Task, saturation: &mut Saturation<'_>, progress: &dyn Progress)
     };
     match reachable_violation(&mut saturation.tables, procedure, source)? {
         Reconstructed::Trace(tree) => Ok(Verdict::Unsafe(Trace::Sequential(tree))),
-        Reconstructed::Guessed(_) => unreachable!("nothing is guessed here"),
+        Reconstructed::Guessed(_) => unreachable!("every call here has a summary"),
     }
 }

@@ -1,23 +1,25 @@
-//! Universal summaries, callees first.
+//! Universal summaries of procedures, computed callees first.
 //!
 //! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, sections 4.2 and 4.4, after
 //! G. Basler, D. Kroening, G. Weissenbacher, "A Complete Bounded Model Checking Algorithm for Pushdown
 //! Systems", HVC 2007.
 //!
-//! Theorem used: the relation from all entries of a procedure to its exits, whether some run enters it there
-//! or not, is computed once from those of its callees and applied in any context. Loops are unrolled
-//! until nothing new comes up (the reachability diameter from arbitrary entries). In a component of
-//! mutual recursion the nesting depth of calls grows round by round, until a round adds nothing, or until deeper
-//! nesting would repeat a head (theorem 4.5; see [`super::summarising::nesting`]).
+//! Theorem used: the relation from all entries of a procedure to its exits, including entries that no run reaches,
+//! can be computed once from the relations of its callees and then applied in any context. Loops are unrolled until
+//! a further iteration adds no new pair (the reachability diameter from arbitrary entries). In a component of
+//! mutually recursive procedures the nesting depth of calls grows round by round, until a round adds no new pair,
+//! or until deeper nesting would repeat a head (theorem 4.5; see [`super::summarising::nesting`]).
 //!
-//! Evidence: [`Certificate::Relations`](crate::evidence::Certificate::Relations) with the entries that may fail, or a shared call tree.
+//! Evidence: [`Certificate::Relations`], which also contains the entries
+//! that may lead to a violation, or a shared call tree.
 //!
-//! Deviation: summaries relate entry to exit, and would miss a violation in a call that does not return; so
-//! the entries that lead to a violation are a relation as well, and callers inherit it
-//! ([errata 13](crate::errata::item_13)). Whether a further unrolling adds something is asked as inclusion, which the one-point rule turns into a plain SAT
-//! question for projected relations; the longest loop-free path and the longest chain of different heads, which
-//! the thesis counts, can be exponentially longer ([errata 14](crate::errata::item_14)), and are looked at where the inclusion stack gives up,
-//! or if one asks for it: see [`Completeness`].
+//! Deviation: summaries relate entries to exits, so alone they would miss a violation in a call that does not
+//! return. Therefore the set of entries that lead to a violation is computed as a relation as well, and callers
+//! inherit it ([errata 13](crate::errata::item_13)). Whether a further unrolling adds a new pair is decided by an
+//! inclusion check, which the one-point rule turns into a plain SAT question for projected relations. The thesis
+//! instead counts the longest loop-free path and the longest chain of different heads; both can be exponentially
+//! longer ([errata 14](crate::errata::item_14)). They are used where the inclusion check gives up, or where the
+//! user asks for it: see [`Completeness`].
 
 use super::summarising::export;
 use super::summarising::reconstruct::{Reconstructed, possible_violation};
@@ -32,23 +34,25 @@ use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
 
-/// When deeper nesting of recursive calls is known to show nothing new.
+/// The criterion by which deeper nesting of recursive calls is known to add nothing new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Completeness {
-    /// When it has shown nothing new once; where that cannot be found out, as with the other.
+    /// Stop when one round has added nothing new. If the inclusion check cannot tell whether a round did, use
+    /// [`Completeness::DifferentHeads`].
     #[default]
     Inclusion,
-    /// When the heads of deeper nested activations cannot be pairwise different; where that takes too long, as
-    /// with the other.
+    /// Stop when the heads of activations that are nested more deeply cannot be pairwise different. If this number
+    /// is too expensive to compute, use [`Completeness::Inclusion`].
     DifferentHeads,
 }
 
-/// The engine.
+/// The engine `universal`.
 #[derive(Clone, Copy, Debug)]
 pub struct Universal {
-    /// Project relations onto the states they relate; without it, they keep the choices of all runs.
+    /// Whether relations are projected onto the states they relate. Without projection, they contain the
+    /// nondeterministic choices of all runs as variables.
     pub projects: bool,
-    /// What ends recursion.
+    /// The criterion that ends the rounds of a recursive component.
     pub completeness: Completeness,
 }
 
@@ -99,11 +103,12 @@ fn decide(
     };
     match possible_violation(&mut saturation.tables, start, entry, &|_| None)? {
         Reconstructed::Trace(tree) => Ok(Verdict::Unsafe(Trace::Sequential(tree))),
-        Reconstructed::Guessed(_) => unreachable!("nothing is guessed here"),
+        Reconstructed::Guessed(_) => unreachable!("every call here has a summary"),
     }
 }
 
-/// The universal summaries of a component; those of its callees are known, or nothing is assumed about them.
+/// Computes the universal summaries of a component. The callees outside the component must either have summaries
+/// already, or be marked so that nothing is assumed about their calls.
 pub(super) fn summarise(
     saturation: &mut Saturation<'_>,
     component: &[ProcId],
@@ -116,7 +121,7 @@ pub(super) fn summarise(
         return Ok(());
     }
     let undecided = saturation.tables.undecided;
-    // Asked for at most once, and only if it is needed.
+    // The result of `Saturation::most_nested`, which is expensive: it is computed at most once, and only if needed.
     let mut most_nested: Option<Option<usize>> = None;
     let rounds = saturation.saturate_by_nesting(component, progress, |saturation, round, grows| {
         let is_undecided = saturation.tables.undecided > undecided;
@@ -128,8 +133,11 @@ pub(super) fn summarise(
             None => *most_nested.insert(saturation.most_nested(component)?),
         };
         let contradicts = |most: usize| grows && !is_undecided && round > most;
-        debug_assert!(!most.is_some_and(contradicts), "round {round} adds something, {most:?} are enough");
-        // One round more, so that loops have seen the last summaries.
+        debug_assert!(
+            !most.is_some_and(contradicts),
+            "round {round} adds a summary, but {most:?} rounds should be enough"
+        );
+        // There is one round more than needed, so that loops have seen the last summaries.
         Ok(most.map_or(!grows, |most| round > most))
     })?;
     saturation.most_rounds = saturation.most_rounds.max(rounds);
@@ -137,7 +145,7 @@ pub(super) fn summarise(
     Ok(())
 }
 
-/// Values at the entry of the start procedure that lead to a violation.
+/// Values at the entry of the start procedure that lead to a violation, if there are any.
 pub(super) fn failing_entry(
     saturation: &mut Saturation<'_>,
     start: ProcId,

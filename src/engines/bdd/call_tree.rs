@@ -1,87 +1,87 @@
-//! Outlines with all their values: a call tree that can be replayed.
+//! Turns outlines into a call tree with all values, which can be replayed.
 //!
-//! An outline fixes what the search distinguished: the values of live variables, and the assigned values that count.
-//! Here each run is told from its entry on with all variables. One that an outline leaves open keeps its
-//! value, and if it is assigned, takes one that its right side allows. Runs with the same outline and
-//! the same entry are the same run.
+//! An outline fixes what the search distinguished: the values of live variables, and the assigned values that
+//! matter. Here each run is built from its entry on with values for all variables. A variable that the outline
+//! leaves open keeps its value; if it is assigned, it takes a value that its right side allows. Runs with the same
+//! outline and the same entry are the same run.
 
 use rustc_hash::FxHashMap;
 
-use super::diagrams::{Outcome, Stop};
+use super::diagrams::{DiagramResult, Stop};
 use super::steps::Space;
-use super::walk_back::{Facts, Outline, OutlineId, Story, Taken};
+use super::walk_back::{Facts, Outline, OutlineId, OutlineStep, OutlinedRun};
 use crate::budget::Budget;
 use crate::evidence::trace::{CallTree, End, Run, RunId, State, Step, Valuation, Violation};
 use crate::model::eval::eval;
 use crate::model::{Action, Call, EdgeId, Expr, Place, ProcId, Var};
 
-/// Tells a story as a call tree.
-pub(super) fn tell(
+/// Builds the call tree of a run to a violation.
+pub(super) fn build(
     space: &Space<'_>,
-    story: &Story,
+    run: &OutlinedRun,
     violation: Violation,
     budget: &Budget,
-) -> Outcome<CallTree> {
-    let mut teller =
-        Teller { space, budget, outlines: &story.outlines, runs: Vec::new(), told: FxHashMap::default() };
-    // From the start inwards.
-    let mut unfinished: Vec<(Open<'_>, Option<EdgeId>)> = Vec::new();
-    for (outline, edge) in story.levels.iter().rev() {
+) -> DiagramResult<CallTree> {
+    let mut builder =
+        Builder { space, budget, outlines: &run.outlines, runs: Vec::new(), built: FxHashMap::default() };
+    // This goes from the start procedure inwards.
+    let mut unfinished: Vec<(UnfinishedRun<'_>, Option<EdgeId>)> = Vec::new();
+    for (outline, edge) in run.levels.iter().rev() {
         let entry = match (unfinished.last(), edge) {
             (Some((caller, _)), Some(edge)) => {
-                teller.entry_of_call(caller.outline.procedure, &caller.state, *edge, outline)
+                builder.entry_of_call(caller.outline.procedure, &caller.state, *edge, outline)
             }
-            _ => teller.first_entry(outline),
+            _ => builder.first_entry(outline),
         };
-        let mut open = Open::new(outline, None, entry);
-        teller.finish(&mut open)?;
+        let mut open = UnfinishedRun::new(outline, None, entry);
+        builder.finish(&mut open)?;
         unfinished.push((open, *edge));
     }
     let mut end = End::Violation(violation);
     while let Some((open, edge)) = unfinished.pop() {
-        let run = teller.push(open, end);
+        let finished = builder.push(open, end);
         if let Some(edge) = edge {
-            end = End::Inside { edge, run };
+            end = End::Inside { edge, run: finished };
         }
     }
-    Ok(CallTree { runs: teller.runs })
+    Ok(CallTree { runs: builder.runs })
 }
 
-/// A run that is being told.
-struct Open<'a> {
+/// A run that is being built.
+struct UnfinishedRun<'a> {
     outline: &'a Outline,
-    /// For a run that returns.
+    /// The outline's number, if the run returns.
     id: Option<OutlineId>,
     entry: State,
     state: State,
     steps: Vec<Step>,
 }
 
-impl<'a> Open<'a> {
+impl<'a> UnfinishedRun<'a> {
     fn new(outline: &'a Outline, id: Option<OutlineId>, entry: State) -> Self {
         Self { outline, id, state: entry.clone(), entry, steps: Vec::new() }
     }
 }
 
-struct Teller<'a> {
+struct Builder<'a> {
     space: &'a Space<'a>,
     budget: &'a Budget,
     outlines: &'a [Outline],
     runs: Vec<Run>,
-    /// By outline and entry; with the state at the exit.
-    told: FxHashMap<(OutlineId, State), (RunId, State)>,
+    /// The finished runs by outline and entry, each with its state at the exit.
+    built: FxHashMap<(OutlineId, State), (RunId, State)>,
 }
 
-impl<'a> Teller<'a> {
-    fn push(&mut self, open: Open<'_>, end: End) -> RunId {
+impl<'a> Builder<'a> {
+    fn push(&mut self, open: UnfinishedRun<'_>, end: End) -> RunId {
         let id = RunId::from_index(self.runs.len());
         self.runs.push(Run { procedure: open.outline.procedure, entry: open.entry, steps: open.steps, end });
         id
     }
 
-    /// Tells a run to the end of its outline, and the runs it calls.
-    fn finish(&mut self, run: &mut Open<'a>) -> Outcome<()> {
-        let mut callees: Vec<Open<'a>> = Vec::new();
+    /// Builds a run to the end of its outline, and the runs that it calls.
+    fn finish(&mut self, run: &mut UnfinishedRun<'a>) -> DiagramResult<()> {
+        let mut callees: Vec<UnfinishedRun<'a>> = Vec::new();
         loop {
             if let Some(reason) = self.budget.exhausted() {
                 return Err(Stop::Budget(reason));
@@ -97,13 +97,13 @@ impl<'a> Teller<'a> {
             if let Some(id) = done.id {
                 let (key, exit) = ((id, done.entry.clone()), done.state.clone());
                 let run = self.push(done, End::Exit);
-                self.told.insert(key, (run, exit));
+                self.built.insert(key, (run, exit));
             }
         }
     }
 
-    /// Takes the next step of a run, or gives the callee's run that must be told first.
-    fn advance(&self, run: &mut Open<'a>, taken: &Taken) -> Option<Open<'a>> {
+    /// Takes the next step of a run, or returns the callee's run that must be built first.
+    fn advance(&self, run: &mut UnfinishedRun<'a>, taken: &OutlineStep) -> Option<UnfinishedRun<'a>> {
         let procedure = run.outline.procedure;
         let mut after = run.state.clone();
         let mut callee_run = None;
@@ -122,8 +122,8 @@ impl<'a> Teller<'a> {
                 let outline = &self.outlines[id.index()];
                 let entry = self.entry_of_call(procedure, &run.state, taken.edge, outline);
                 let key = (id, entry);
-                let Some((told, exit)) = self.told.get(&key) else {
-                    return Some(Open::new(outline, Some(id), key.1));
+                let Some((built, exit)) = self.built.get(&key) else {
+                    return Some(UnfinishedRun::new(outline, Some(id), key.1));
                 };
                 after.globals.clone_from(&exit.globals);
                 let first = self.space.frames.procedure(call.callee).first_return();
@@ -132,7 +132,7 @@ impl<'a> Teller<'a> {
                         *slot(&mut after, var) = exit.locals.get(returned);
                     }
                 }
-                callee_run = Some(*told);
+                callee_run = Some(*built);
             }
             _ => {}
         }

@@ -1,10 +1,11 @@
-//! Calls: what goes into a callee, and what a summary makes of a call.
+//! Calls as relations: how a callee is entered, and how a summary is applied at a call.
 //!
-//! A summary relates the callee's inputs to its outputs, under the names that they have at a call: globals are
-//! current before it and next after it, parameters and return values are next values of the callee's slots. The
-//! callers use these slots for their own locals, but never their next values at a call.
+//! A summary relates the inputs of a callee to its outputs, over the variables that they have at a call: globals
+//! use current variables before the call and next variables after it; parameters and return values use the next
+//! variables of the callee's slots. Callers use the same slots for their own locals, but never the next variables
+//! at a call.
 
-use super::diagrams::{Diagram, Diagrams, Outcome, Renaming, Variable};
+use super::diagrams::{Diagram, DiagramResult, Diagrams, Renaming, Variable};
 use super::frames::Input;
 use super::steps::Space;
 use crate::model::{Call, Edge, ProcId, Procedure, Var};
@@ -12,9 +13,9 @@ use crate::model::{Call, Edge, ProcId, Procedure, Var};
 /// A call edge.
 pub(super) struct Site {
     pub callee: ProcId,
-    /// Relates the caller's state to the parameters that count.
+    /// The relation between the caller's state and the parameters that matter.
     pub args: Diagram,
-    /// What of the caller's state the callee does not see.
+    /// The variables of the caller's state that the callee does not see.
     hidden: Diagram,
     entering: Option<Renaming>,
     params: Diagram,
@@ -22,16 +23,16 @@ pub(super) struct Site {
     returning: Option<Renaming>,
     after: Diagram,
     dead: Diagram,
-    /// Where the state after a return comes from: current variables of the caller, and what they are called in
-    /// the summary.
+    /// The origin of the state after a return: pairs of a current variable of the caller and the variable of the
+    /// summary that gives its value.
     pub returned: Vec<(Variable, Variable)>,
-    /// Globals that the call assigns, and the variables that take return values.
+    /// The globals that the call may assign, and the variables that take return values.
     assigned: Vec<Var>,
 }
 
 impl Site {
     /// The call along an edge.
-    pub fn of(space: &Space<'_>, caller: ProcId, edge: &Edge, call: &Call) -> Outcome<Self> {
+    pub fn of(space: &Space<'_>, caller: ProcId, edge: &Edge, call: &Call) -> DiagramResult<Self> {
         let Space { frames, diagrams } = space;
         let order = &frames.order;
         let callee = call.callee;
@@ -97,14 +98,14 @@ impl Site {
         self.assigned.binary_search(&var).is_ok()
     }
 
-    /// The inputs with which the callee is entered, as its current values.
-    pub fn enter(&self, from: &Diagram, diagrams: &Diagrams) -> Outcome<Diagram> {
+    /// The inputs with which the callee is entered, as current values of the callee.
+    pub fn enter(&self, from: &Diagram, diagrams: &Diagrams) -> DiagramResult<Diagram> {
         let passed = diagrams.and_exists(from, &self.args, &self.hidden)?;
         diagrams.rename(&passed, self.entering.as_ref())
     }
 
-    /// The states after the call, by one summary.
-    pub fn image(&self, from: &Diagram, summary: &Diagram, diagrams: &Diagrams) -> Outcome<Diagram> {
+    /// The states after the call according to one summary.
+    pub fn image(&self, from: &Diagram, summary: &Diagram, diagrams: &Diagrams) -> DiagramResult<Diagram> {
         let body = diagrams.and_exists(&self.args, summary, &self.params)?;
         let moved = diagrams.and_exists(from, &body, &self.written)?;
         let renamed = diagrams.rename(&moved, self.returning.as_ref())?;
@@ -112,17 +113,17 @@ impl Site {
     }
 }
 
-/// The two ends of a procedure.
-pub(super) struct Gate {
-    /// At the entry, inputs are what they are now, and `enforce` holds.
+/// The entry and the exit of a procedure, as relations.
+pub(super) struct ProcedureEnds {
+    /// The relation at the entry: current values equal entry values, and `enforce` holds.
     pub entry: Diagram,
-    /// What callers do not see at the exit.
+    /// The variables at the exit that callers do not see.
     hidden: Diagram,
     renaming: Option<Renaming>,
 }
 
-impl Gate {
-    pub fn of(space: &Space<'_>, procedure: ProcId) -> Outcome<Self> {
+impl ProcedureEnds {
+    pub fn of(space: &Space<'_>, procedure: ProcId) -> DiagramResult<Self> {
         let Space { frames, diagrams } = space;
         let mut entry = diagrams.truth();
         let mut pairs: Vec<(Variable, Variable)> = frames
@@ -150,8 +151,8 @@ impl Gate {
         })
     }
 
-    /// The part of a summary that path edges at the exit stand for.
-    pub fn summary(&self, exits: &Diagram, diagrams: &Diagrams) -> Outcome<Diagram> {
+    /// The part of the summary that is given by these path edges at the exit.
+    pub fn summary(&self, exits: &Diagram, diagrams: &Diagrams) -> DiagramResult<Diagram> {
         let seen = diagrams.exists(exits, &self.hidden)?;
         diagrams.rename(&seen, self.renaming.as_ref())
     }

@@ -1,8 +1,8 @@
-//! The decision diagrams of one search: `oxidd` behind the few operations that are needed.
+//! The decision diagrams of one search: an interface to the few operations of `oxidd` that are needed.
 //!
-//! Every operation asks the budget first, so the search can be ended between any two of them. The
-//! crate offers no way to end one that is under way; it ends when it is done or when the table of nodes
-//! is full, and [`super`] does not wait for it.
+//! Every operation checks the budget first, so the search can be ended between any two operations. The crate cannot
+//! interrupt an operation: it ends when it is complete or when the table of nodes is full, and [`super`] does not
+//! wait for it.
 //!
 //! Variables are numbered in their order, and the order never changes. The crate recurses from variable to
 //! variable, so its callers need a stack that fits the number of variables: see [`super::STACK`].
@@ -19,7 +19,7 @@ use oxidd::{
 use crate::budget::Budget;
 use crate::evidence::Reason;
 
-/// A set of valuations.
+/// A set of valuations of the variables.
 pub(super) type Diagram = BCDDFunction;
 
 /// A variable of the diagrams.
@@ -37,24 +37,24 @@ pub(super) enum Stop {
     Budget(Reason),
 }
 
-/// A result, unless the search ended early.
-pub(super) type Outcome<T> = Result<T, Stop>;
+/// The result of an operation on diagrams, or why the search has to stop.
+pub(super) type DiagramResult<T> = Result<T, Stop>;
 
-/// New names for variables.
+/// A simultaneous renaming of variables.
 pub(super) type Renaming = Subst<Diagram>;
 
-/// How large the tables are.
+/// The sizes of the tables.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Capacity {
-    /// Nodes of all diagrams together, garbage included.
+    /// The number of nodes of all diagrams together, including garbage.
     pub nodes: usize,
-    /// Results that are remembered.
+    /// The number of results in the cache.
     pub cache: usize,
-    /// There is no larger one: go on as long as there is a free node.
+    /// Whether there is no larger capacity: then the search continues as long as there is a free node.
     pub is_last: bool,
 }
 
-/// Bytes of a node in its table.
+/// The number of bytes of a node in its table.
 const SLOT_BYTES: usize = 16;
 
 /// All diagrams of one search.
@@ -65,14 +65,14 @@ pub(super) struct Diagrams {
     truth: Diagram,
     falsity: Diagram,
     variables: Vec<Diagram>,
-    /// Garbage collections that were looked at.
+    /// The number of garbage collections at the last [`Diagrams::poll`].
     collections: Cell<u64>,
 }
 
 impl Diagrams {
-    /// With this many variables.
-    pub fn new(capacity: Capacity, variables: u32, budget: &Budget) -> Outcome<Self> {
-        // The crate takes the whole table at once, and would end the process if there is no room for it.
+    /// Empty tables with this many variables.
+    pub fn new(capacity: Capacity, variables: u32, budget: &Budget) -> DiagramResult<Self> {
+        // The crate allocates the whole table at once, and would abort the process if there were not enough memory.
         if Vec::<u8>::new().try_reserve_exact(capacity.nodes * SLOT_BYTES).is_err() {
             return Err(Stop::Full);
         }
@@ -95,12 +95,12 @@ impl Diagrams {
         })
     }
 
-    /// Ends the search if it should end, or should begin again with larger tables.
-    pub fn poll(&self) -> Outcome<()> {
+    /// Returns an error if the search has to end, or has to begin again with larger tables.
+    pub fn poll(&self) -> DiagramResult<()> {
         if let Some(reason) = self.budget.exhausted() {
             return Err(Stop::Budget(reason));
         }
-        // A table that is still half full after a collection will be collected again and again.
+        // If a table is still half full after a collection, collections will be frequent and gain little.
         let (collections, nodes) = self
             .manager
             .with_manager_shared(|manager| (manager.gc_count(), manager.approx_num_inner_nodes()));
@@ -109,76 +109,76 @@ impl Diagrams {
         if is_crowded && !self.capacity.is_last { Err(Stop::Full) } else { Ok(()) }
     }
 
-    /// Nodes in use, garbage included.
+    /// The number of nodes in use, including garbage.
     pub fn nodes(&self) -> usize {
         self.manager.with_manager_shared(|manager| manager.approx_num_inner_nodes())
     }
 
-    fn operation(&self, operation: impl Fn() -> AllocResult<Diagram>) -> Outcome<Diagram> {
+    fn operation(&self, operation: impl Fn() -> AllocResult<Diagram>) -> DiagramResult<Diagram> {
         if let Some(reason) = self.budget.exhausted() {
             return Err(Stop::Budget(reason));
         }
         if let Ok(diagram) = operation() {
             return Ok(diagram);
         }
-        // Exclusive access waits for a collection that the crate may have under way.
+        // Exclusive access waits for a collection that may be running in the crate.
         self.manager.with_manager_exclusive(|manager| manager.gc());
         operation().map_err(|_| Stop::Full)
     }
 
-    /// All valuations.
+    /// The set of all valuations.
     pub fn truth(&self) -> Diagram {
         self.truth.clone()
     }
 
-    /// None.
+    /// The empty set.
     pub fn falsity(&self) -> Diagram {
         self.falsity.clone()
     }
 
-    /// All or none.
+    /// The set of all valuations, or the empty set.
     pub fn constant(&self, value: bool) -> Diagram {
         if value { self.truth() } else { self.falsity() }
     }
 
-    /// Where a variable has a value.
-    pub fn literal(&self, (variable, value): Fact) -> Outcome<Diagram> {
+    /// The set of valuations in which a variable has a value.
+    pub fn literal(&self, (variable, value): Fact) -> DiagramResult<Diagram> {
         let diagram = &self.variables[variable as usize];
         if value { Ok(diagram.clone()) } else { self.not(diagram) }
     }
 
-    /// A variable itself.
+    /// The set of valuations in which a variable is true.
     pub fn variable(&self, variable: Variable) -> Diagram {
         self.variables[variable as usize].clone()
     }
 
-    pub fn not(&self, a: &Diagram) -> Outcome<Diagram> {
+    pub fn not(&self, a: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| a.not())
     }
 
-    pub fn and(&self, a: &Diagram, b: &Diagram) -> Outcome<Diagram> {
+    pub fn and(&self, a: &Diagram, b: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| a.and(b))
     }
 
-    pub fn or(&self, a: &Diagram, b: &Diagram) -> Outcome<Diagram> {
+    pub fn or(&self, a: &Diagram, b: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| a.or(b))
     }
 
-    pub fn equal(&self, a: &Diagram, b: &Diagram) -> Outcome<Diagram> {
+    pub fn equal(&self, a: &Diagram, b: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| a.equiv(b))
     }
 
     /// `a` and not `b`.
-    pub fn minus(&self, a: &Diagram, b: &Diagram) -> Outcome<Diagram> {
+    pub fn minus(&self, a: &Diagram, b: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| b.imp_strict(a))
     }
 
-    pub fn ite(&self, condition: &Diagram, then: &Diagram, otherwise: &Diagram) -> Outcome<Diagram> {
+    pub fn ite(&self, condition: &Diagram, then: &Diagram, otherwise: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| condition.ite(then, otherwise))
     }
 
     /// `a` and `b` for some values of the variables of a [`Diagrams::cube`].
-    pub fn and_exists(&self, a: &Diagram, b: &Diagram, cube: &Diagram) -> Outcome<Diagram> {
+    pub fn and_exists(&self, a: &Diagram, b: &Diagram, cube: &Diagram) -> DiagramResult<Diagram> {
         if *cube == self.truth {
             return self.and(a, b);
         }
@@ -186,32 +186,32 @@ impl Diagrams {
     }
 
     /// `a` for some values of the variables of a cube.
-    pub fn exists(&self, a: &Diagram, cube: &Diagram) -> Outcome<Diagram> {
+    pub fn exists(&self, a: &Diagram, cube: &Diagram) -> DiagramResult<Diagram> {
         if *cube == self.truth {
             return Ok(a.clone());
         }
         self.operation(|| a.exists(cube))
     }
 
-    /// What is left of `a` with these values.
-    pub fn restrict(&self, a: &Diagram, facts: &Diagram) -> Outcome<Diagram> {
+    /// The set `a` with the variables in `facts` fixed to the given values.
+    pub fn restrict(&self, a: &Diagram, facts: &Diagram) -> DiagramResult<Diagram> {
         self.operation(|| a.restrict(facts))
     }
 
     /// The conjunction of variables, each at most once.
-    pub fn cube(&self, variables: impl IntoIterator<Item = Variable>) -> Outcome<Diagram> {
+    pub fn cube(&self, variables: impl IntoIterator<Item = Variable>) -> DiagramResult<Diagram> {
         self.facts(variables.into_iter().map(|variable| (variable, true)))
     }
 
     /// The conjunction of literals, each variable at most once.
-    pub fn facts(&self, facts: impl IntoIterator<Item = Fact>) -> Outcome<Diagram> {
+    pub fn facts(&self, facts: impl IntoIterator<Item = Fact>) -> DiagramResult<Diagram> {
         let mut facts: Vec<Fact> = facts.into_iter().collect();
         facts.sort_unstable();
-        // From the last to the first, so that each adds one node on top.
+        // The literals are added from the last variable to the first, so that each adds one node on top.
         facts.into_iter().rev().try_fold(self.truth(), |all, fact| self.and(&self.literal(fact)?, &all))
     }
 
-    /// A renaming, if there is something to rename; all variables of it change at once.
+    /// A renaming of all these variables at once; `None` if there is nothing to rename.
     pub fn renaming(&self, pairs: &[(Variable, Variable)]) -> Option<Renaming> {
         if pairs.is_empty() {
             return None;
@@ -220,31 +220,31 @@ impl Diagrams {
         Some(Subst::new(from, pairs.iter().map(|pair| self.variable(pair.1)).collect()))
     }
 
-    /// The same set under other names.
-    pub fn rename(&self, a: &Diagram, renaming: Option<&Renaming>) -> Outcome<Diagram> {
+    /// The same set with renamed variables.
+    pub fn rename(&self, a: &Diagram, renaming: Option<&Renaming>) -> DiagramResult<Diagram> {
         match renaming {
             Some(renaming) => self.operation(|| a.substitute(renaming)),
             None => Ok(a.clone()),
         }
     }
 
-    /// Whether there is no valuation.
+    /// Whether the set is empty.
     pub fn is_empty(&self, a: &Diagram) -> bool {
         *a == self.falsity
     }
 }
 
-/// Whether a valuation belongs to a set; variables without a value must not matter.
+/// Whether a valuation belongs to a set. The set must not depend on variables without a value.
 pub(super) fn contains(a: &Diagram, facts: impl IntoIterator<Item = Fact>) -> bool {
     a.eval(facts)
 }
 
-/// Some valuation, if there is one; the same one each time.
+/// Some valuation of a set, if there is one. The choice is deterministic.
 pub(super) fn pick(a: &Diagram) -> Option<Pick> {
     a.pick_cube(|_, _, _| false).map(Pick)
 }
 
-/// The topmost variable with the sets where it holds and where it does not; `None` for a constant.
+/// The topmost variable, with the set for the value true and the set for the value false; `None` for a constant.
 pub(super) fn branch(a: &Diagram) -> Option<(Variable, Diagram, Diagram)> {
     let level = a.with_manager_shared(|manager, edge| match manager.get_node(edge) {
         Node::Inner(node) => Some(node.level()),
@@ -254,14 +254,14 @@ pub(super) fn branch(a: &Diagram) -> Option<(Variable, Diagram, Diagram)> {
     Some((level, then, otherwise))
 }
 
-/// The node of a diagram, which it has to itself as long as somebody holds the diagram, and whether the diagram
+/// The number of the node of a diagram, which stays unique as long as the diagram is kept, and whether the diagram
 /// is the complement of its node.
 #[expect(clippy::default_trait_access, reason = "the crate does not export the type")]
 pub(super) fn node(a: &Diagram) -> (usize, bool) {
     a.with_manager_shared(|_, edge| (edge.node_id(), edge.tag() != Default::default()))
 }
 
-/// Some values that satisfy a diagram; all others are of no account, and count as false.
+/// Some values that satisfy a diagram. The values of all other variables do not matter; they are taken as false.
 pub(super) struct Pick(Vec<OptBool>);
 
 impl Pick {

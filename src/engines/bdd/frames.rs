@@ -1,13 +1,13 @@
-//! What the relations of a procedure speak of.
+//! Which variables the relations of a procedure contain.
 //!
-//! A path edge of a procedure relates its entry to its current state. What a relation does not need is left out,
-//! since every variable costs nodes in every relation:
-//! - *Globals that neither the procedure nor its callees mention* are not in its relations at all. A
-//!   call leaves them as they are.
-//! - *Constants*, globals and parameters that neither the procedure nor its callees assign, have one variable, the
-//!   current one, for both states.
-//! - *Dead variables* have no current value. One that is dead at the entry has no entry value either.
-//! - *A procedure that nobody calls* needs no entry values: nobody will ask for its summaries.
+//! A path edge of a procedure relates its entry state to its current state. Variables that a relation does not need
+//! are left out, since every variable costs nodes in every relation:
+//! - *Globals that neither the procedure nor its callees mention* are not in its relations at all. A call leaves
+//!   them unchanged.
+//! - *Constants*, that is, globals and parameters that neither the procedure nor its callees assign, have one
+//!   variable, the current one, for both states.
+//! - *Dead variables* have no current value. A variable that is dead at the entry has no entry value either.
+//! - *A procedure that is never called* needs no entry values, because its summaries are not used.
 
 use crate::model::live::Live;
 use crate::model::{Action, Node, ProcId, Procedure, Program, Task, Var};
@@ -15,28 +15,29 @@ use crate::model::{Action, Node, ProcId, Procedure, Program, Task, Var};
 use super::diagrams::Variable;
 use super::order::Order;
 
-/// A variable that counts at the entry of a procedure.
+/// A variable whose value at the entry of a procedure matters.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Input {
     pub var: Var,
-    /// It is never assigned.
+    /// Whether the variable is never assigned.
     pub is_constant: bool,
 }
 
-/// One procedure.
+/// The variables of one procedure.
 #[derive(Debug)]
 pub(super) struct Frame {
-    /// Somebody calls it.
+    /// Whether some procedure calls it.
     pub is_called: bool,
-    /// The globals it or its callees mention, and its locals; and whether each is a constant.
+    /// The globals that it or its callees mention, and its locals; each with a flag that says whether it is a
+    /// constant.
     scope: Vec<(Var, bool)>,
-    /// Globals and parameters whose value at entry counts; none if nobody calls it.
+    /// The globals and parameters whose value at the entry matters; empty if the procedure is never called.
     pub inputs: Vec<Input>,
     /// Globals that it or its callees may assign.
     pub modified: Vec<u32>,
 }
 
-/// All procedures.
+/// The variables of all procedures.
 #[derive(Debug)]
 pub(super) struct Frames<'a> {
     pub task: &'a Task,
@@ -68,12 +69,12 @@ impl<'a> Frames<'a> {
         self.task.program.procedure(procedure)
     }
 
-    /// Whether relations at a node speak of the current value of a variable that is assigned somewhere.
+    /// Whether relations at a node contain the current value of a variable that is assigned somewhere.
     pub fn is_live(&self, procedure: ProcId, node: Node, var: Var) -> bool {
         self.live.is_live(procedure, node, var)
     }
 
-    /// The variables whose current values relations at a node speak of.
+    /// The variables whose current values the relations at a node contain.
     pub fn known(&self, procedure: ProcId, node: Node) -> impl Iterator<Item = Var> + '_ {
         let scope = self.procedures[procedure.index()].scope.iter();
         scope
@@ -81,21 +82,21 @@ impl<'a> Frames<'a> {
             .map(|s| s.0)
     }
 
-    /// The diagrams' variables for the inputs that are not constants.
+    /// The variables of the diagrams for the entry values of inputs that are not constants.
     pub fn entries(&self, procedure: ProcId) -> impl Iterator<Item = Variable> + '_ {
         let inputs = self.procedures[procedure.index()].inputs.iter();
         inputs.filter(|input| !input.is_constant).map(move |input| self.order.entry(procedure, input.var))
     }
 
-    /// All variables of relations at a node.
+    /// All variables of the diagrams that relations at a node contain.
     pub fn support(&self, procedure: ProcId, node: Node) -> impl Iterator<Item = Variable> + '_ {
         let now = self.known(procedure, node).map(move |var| self.order.now(procedure, var));
         self.entries(procedure).chain(now)
     }
 
-    /// What callers see of a relation at the exit: its variables there, and as part of a call. Globals
-    /// go from now to next; parameters and return values are next values of the callee's slots, which are free
-    /// at a call.
+    /// The part of a relation at the exit that callers see, as pairs of a variable at the exit and the variable for
+    /// it in a summary. Globals use current variables before the call and next variables after it. Parameters and
+    /// return values use next variables of the callee's slots, which are free at a call.
     pub fn interface(&self, procedure: ProcId) -> Vec<(Variable, Variable)> {
         let frame = &self.procedures[procedure.index()];
         let order = &self.order;
@@ -114,7 +115,7 @@ impl<'a> Frames<'a> {
         pairs
     }
 
-    /// Assigned globals and return values that count at the exit.
+    /// The assigned globals and the return values that are live at the exit.
     pub fn outputs(&self, procedure: ProcId) -> impl Iterator<Item = Var> + '_ {
         let code = self.procedure(procedure);
         let globals = self.procedures[procedure.index()].modified.iter().map(|&global| Var::Global(global));

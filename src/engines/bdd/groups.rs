@@ -1,27 +1,28 @@
-//! Which variables are mentioned together.
+//! Which variables occur together in a program.
 //!
-//! Not only whole expressions count: a long conjunction of equalities says little about the order of its variables,
-//! each equality says a lot. So every part of an expression with few variables is a group of its own. A
-//! variable that is assigned under a condition belongs to the condition too.
+//! Whole expressions alone are not enough: a long conjunction of equalities says little about the order of its
+//! variables, but each equality says a lot. So every subexpression with few variables is a group of its own. A
+//! variable that is assigned under a condition also belongs to a group with the variables of the condition.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Action, Expr, Op, ProcId, Program, Var};
 
-/// The most variables of a group that says something about their order.
+/// The greatest number of variables of a group that is useful for their order.
 pub(super) const SMALL: usize = 8;
 
-/// What is mentioned together. Vertices are globals, then the locals of one procedure after the other.
+/// The groups of variables that occur together. Vertices are the globals, then the locals of one procedure after
+/// the other.
 pub(super) struct Groups<'a> {
     program: &'a Program,
     /// The number of each procedure's first local.
     pub first_local: Vec<u32>,
     pub vertices: u32,
-    /// Each with two vertices or more, in order.
+    /// The groups; each has at least two vertices, which are sorted.
     pub found: Vec<Vec<u32>>,
 }
 
-/// The vertices of a part of an expression; `None` for too many.
+/// The vertices of a subexpression; `None` if there are too many.
 type Small = Option<BTreeSet<u32>>;
 
 fn union(a: Small, b: Small) -> Small {
@@ -59,7 +60,7 @@ impl<'a> Groups<'a> {
         if let Some(enforce) = procedure.enforce {
             self.add(id, enforce, None);
         }
-        // What the conditions on the way to each node read.
+        // For each node, the variables in the conditions of the edges that lead to it.
         let mut asked: Vec<Small> = vec![Some(BTreeSet::new()); procedure.nodes as usize];
         for edge in &procedure.edges {
             if let Action::Assume(condition) = edge.action {
@@ -109,7 +110,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// The parts of an expression; and the whole of it, with the variable that takes its value.
+    /// Adds groups for the subexpressions of an expression, and for the whole expression together with the variable
+    /// that takes its value.
     fn add(&mut self, procedure: ProcId, expr: Expr, taker: Option<u32>) {
         let program = self.program;
         let mut stack: Vec<Small> = Vec::new();
@@ -128,7 +130,7 @@ impl<'a> Groups<'a> {
             };
             stack.push(part);
         }
-        // Without a taker, a small expression is its own last part.
+        // Without such a variable, a small expression was already added as its own last subexpression.
         let is_large = stack.last().is_none_or(Option::is_none);
         if taker.is_some() || is_large {
             let mut whole = self.vertices_of(procedure, expr);

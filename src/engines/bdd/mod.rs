@@ -1,21 +1,23 @@
-//! Bebop's way: path edges and summaries as binary decision diagrams, for sequential programs with recursion.
+//! Path edges and summaries as binary decision diagrams, in the manner of Bebop, for sequential programs with
+//! recursion.
 //!
-//! It shares the control-flow graphs with the other engines and nothing else: no terms, no solver, no states of the
-//! explicit engine. So it is the one to check them by.
+//! This engine shares only the control-flow graphs with the other engines: it uses no terms, no solver, and no
+//! states of the explicit engine. So it is well suited for cross-checking them.
 //!
-//! - `path_edges`: the search; `priority`: in which order.
-//! - `frames`: what the relations of a procedure speak of; `order`, `groups`: where its variables stand in the
-//!   diagrams.
-//! - `values`, `steps`, `calls`: expressions, steps and calls as relations; `diagrams`: the crate behind them.
+//! - `path_edges`: the search; `priority`: the order of its work.
+//! - `frames`: which variables the relations of a procedure contain; `order`, `groups`: the order of the variables
+//!   in the diagrams.
+//! - `values`, `steps`, `calls`: expressions, steps and calls as relations; `diagrams`: the interface to the BDD
+//!   crate.
 //! - `relations`: the certificate; `walk_back`, `call_tree`: the trace.
 //!
-//! Memory: the tables of the diagrams have a fixed size. A search that fills them begins again with tables sixteen
-//! times as large, which costs little compared with what follows, until the user's memory is spent;
-//! without a limit, until there are `MOST_NODES`. Then the answer is unknown, and says so.
+//! Memory: the tables of the diagrams have a fixed size. A search that fills them starts again with tables sixteen
+//! times as large; the repeated work is small compared with the work that follows. The limit is the user's memory
+//! limit, or `MOST_NODES` without one. When the limit is reached, the answer is unknown, with this as the reason.
 //!
-//! Time: the search runs in a thread of its own, whose stack fits the number of variables, and asks the
-//! budget between operations. An operation cannot be interrupted. When the budget is spent the engine answers at once
-//! and leaves the thread behind; it ends with the operation that it is in, at the latest when the tables are full.
+//! Time: the search runs in its own thread, whose stack size fits the number of variables, and checks the budget
+//! between operations. An operation cannot be interrupted. When the budget is used up, the engine answers at once
+//! and abandons the thread, which ends after its current operation, at the latest when the tables are full.
 
 mod call_tree;
 mod calls;
@@ -42,17 +44,17 @@ use crate::evidence::{Certificate, Reason, Trace, Verdict};
 use crate::model::reduce::Keep;
 use crate::model::{Program, Task};
 use crate::progress::Progress;
-use diagrams::{Capacity, Diagrams, Outcome, Stop};
+use diagrams::{Capacity, DiagramResult, Diagrams, Stop};
 use frames::Frames;
 use path_edges::Search;
 use steps::Space;
 
-/// The engine.
+/// The engine `bdd`.
 #[derive(Clone, Copy, Debug)]
 pub struct Bdd {
-    /// Nodes of the first tables.
+    /// The number of nodes of the first tables.
     pub first_nodes: usize,
-    /// The most nodes of all diagrams together; `None` for as many as fit the memory.
+    /// The greatest number of nodes of all diagrams together; `None` for as many as fit into the memory.
     pub most_nodes: Option<usize>,
 }
 
@@ -62,23 +64,23 @@ impl Default for Bdd {
     }
 }
 
-/// Nodes of the first tables: enough for most programs, and made in no time.
+/// The number of nodes of the first tables: enough for most programs, and allocated quickly.
 const FIRST_NODES: usize = 1 << 18;
-/// How much larger the next tables are.
+/// The factor by which the next tables are larger.
 const GROWTH: usize = 16;
-/// Nodes of the largest tables: four gigabytes with everything around them.
+/// The number of nodes of the largest tables, which take four gigabytes including the caches.
 const MOST_NODES: usize = 1 << 27;
-/// Bytes that a node takes, with its part of the table that finds it and of the cache.
+/// The number of bytes per node, including its share of the hash table and of the cache.
 const NODE_BYTES: u64 = 32;
 
-/// Stack for everything but the diagrams, and for each of their variables: the crate recurses from variable to
-/// variable, with frames of a few hundred bytes.
+/// The size of the stack: a fixed part, and a part for each variable of the diagrams, because the crate recurses
+/// from variable to variable with stack frames of a few hundred bytes.
 const STACK: (usize, usize) = (16 << 20, 2 << 10);
 
-/// How long the supervising thread sleeps between two looks at the budget.
+/// How long the supervising thread sleeps between two checks of the budget.
 const PERIOD: Duration = Duration::from_millis(20);
 
-/// What a search has done so far, for people who wait.
+/// What a search has done so far, for progress messages.
 #[derive(Debug, Default)]
 struct Counters {
     steps: AtomicU64,
@@ -108,13 +110,14 @@ impl Engine for Bdd {
             let (task, budget, counters) = (task.clone(), budget.clone(), Arc::clone(&counters));
             move || {
                 let verdict = decide(&task, first..=most, &budget, &counters);
-                // If nobody waits any more, nobody wants to know.
+                // An error means that the receiver is gone because the budget is used up; then the verdict is not
+                // needed.
                 let _ = sender.send(verdict);
             }
         };
         let builder = std::thread::Builder::new().name("bdd".to_owned());
         let Ok(thread) = builder.stack_size(stack_size(&task.program)).spawn(search) else {
-            // There is no room for its stack, and hardly any for diagrams.
+            // There is not enough memory for the stack, and so hardly any for diagrams.
             return Reason::DiagramsFull { nodes: first }.into();
         };
         loop {
@@ -138,7 +141,7 @@ impl Engine for Bdd {
     }
 }
 
-/// The nodes that fit the memory limit, with a quarter left for everything else.
+/// The number of nodes that fit into three quarters of the memory limit.
 fn nodes_that_fit(budget: &Budget) -> usize {
     let fit = |bytes: u64| usize::try_from(bytes / 4 * 3 / NODE_BYTES).unwrap_or(usize::MAX);
     budget.memory_limit().map_or(MOST_NODES, |bytes| fit(bytes).clamp(1 << 10, MOST_NODES))
@@ -149,7 +152,7 @@ fn stack_size(program: &Program) -> usize {
     STACK.0 + 3 * (program.globals.len() + locals) * STACK.1
 }
 
-/// Searches with larger and larger tables.
+/// Searches with increasingly large tables.
 fn decide(task: &Task, sizes: RangeInclusive<usize>, budget: &Budget, counters: &Counters) -> Verdict {
     let (mut nodes, most) = sizes.into_inner();
     loop {
@@ -163,7 +166,7 @@ fn decide(task: &Task, sizes: RangeInclusive<usize>, budget: &Budget, counters: 
     }
 }
 
-fn attempt(task: &Task, capacity: Capacity, budget: &Budget, counters: &Counters) -> Outcome<Verdict> {
+fn attempt(task: &Task, capacity: Capacity, budget: &Budget, counters: &Counters) -> DiagramResult<Verdict> {
     let frames = Frames::of(task);
     let diagrams = Diagrams::new(capacity, frames.order.variables(), budget)?;
     let space = Space { frames, diagrams };
@@ -171,7 +174,7 @@ fn attempt(task: &Task, capacity: Capacity, budget: &Budget, counters: &Counters
     let Some(found) = search.saturate()? else {
         return Ok(Verdict::Safe(Certificate::Relations(relations::relations(&search)?)));
     };
-    let story = walk_back::walk_back(&mut search, &found)?;
-    let tree = call_tree::tell(&space, &story, found.violation, budget)?;
+    let run = walk_back::walk_back(&mut search, &found)?;
+    let tree = call_tree::build(&space, &run, found.violation, budget)?;
     Ok(Verdict::Unsafe(Trace::Sequential(tree)))
 }

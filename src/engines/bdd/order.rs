@@ -1,16 +1,17 @@
-//! The order of the variables: those that are mentioned together lie together.
+//! The order of the variables in the diagrams: variables that occur together are placed close together.
 //!
 //! Implements: F. A. Aloul, I. L. Markov, K. A. Sakallah, "FORCE: A Fast and Easy-To-Implement
 //! Variable-Ordering Heuristic", GLSVLSI 2003. The hyperedges are the groups of [`super::groups`]; each round
 //! moves every variable to the mean of the centres of its hyperedges, and the order with the least sum of
 //! spans is taken.
 //!
-//! Deviation: the heuristic finds the minimum that is next to where it begins, so it begins twice, with the order of
-//! declaration and with a breadth-first search. The first often is what a person meant; the second folds what
-//! the first cannot, such as a row of variables that some statement reverses.
+//! Deviation: the heuristic finds only a local minimum near its starting order, so it is run twice, from the order
+//! of declaration and from the order of a breadth-first search. The order of declaration is often already a good
+//! one. The breadth-first search finds orders that the other start cannot reach, such as the folded order for a row
+//! of variables that some statement reverses.
 //!
-//! Each program variable takes a *slot* of three neighbours: its value at the entry of the procedure, its value
-//! now, and its next value. So "is what it was at the entry" costs three nodes for each variable.
+//! Each program variable takes a *slot* of three adjacent variables: its value at the entry of the procedure, its
+//! current value, and its next value. So the condition that a variable has its entry value costs three nodes.
 //!
 //! Invariant (shared slots): locals of different procedures share slots. A local lies in a *gap* between two
 //! globals; the first local of every procedure in a gap takes the first slot of the gap, and so on. Procedures
@@ -29,13 +30,13 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// An order that fits the program.
+    /// Computes the order for a program.
     pub fn of(program: &Program) -> Self {
         let groups = Groups::of(program);
         assign_slots(program, &groups.first_local, &arrange(groups.vertices, &groups.found))
     }
 
-    /// All variables of the diagrams.
+    /// The number of variables of the diagrams.
     pub fn variables(&self) -> u32 {
         3 * self.slots
     }
@@ -47,24 +48,24 @@ impl Order {
         }
     }
 
-    /// The value at the entry of the procedure.
+    /// The variable for the value at the entry of the procedure.
     pub fn entry(&self, procedure: ProcId, var: Var) -> Variable {
         3 * self.slot(procedure, var)
     }
 
-    /// The value now.
+    /// The variable for the current value.
     pub fn now(&self, procedure: ProcId, var: Var) -> Variable {
         3 * self.slot(procedure, var) + 1
     }
 
-    /// The value after a step, and what goes into a call and comes out of it.
+    /// The variable for the value after a step; at calls, it is also used for arguments and results.
     pub fn next(&self, procedure: ProcId, var: Var) -> Variable {
         3 * self.slot(procedure, var) + 2
     }
 }
 
-/// The vertices, so that neighbours come close to each other: a breadth-first search of the small groups, one
-/// connected part after the other, each from an end of it.
+/// Orders the vertices so that neighbours are close to each other: a breadth-first search over the small groups,
+/// one connected component after the other, each started from a vertex at its periphery.
 ///
 /// E. Cuthill, J. `McKee`, "Reducing the bandwidth of sparse symmetric matrices", 1969.
 fn breadth_first(vertices: u32, groups: &[Vec<u32>]) -> Vec<u32> {
@@ -74,7 +75,7 @@ fn breadth_first(vertices: u32, groups: &[Vec<u32>]) -> Vec<u32> {
             groups_of[vertex as usize].push(number);
         }
     }
-    // A vertex is met once in each of the two searches of its part.
+    // Each component is searched twice; this stores the last search that reached the vertex.
     let mut met = vec![0_u8; vertices as usize];
     let mut search = |start: u32, round: u8| {
         let mut part = vec![start];
@@ -107,7 +108,7 @@ fn breadth_first(vertices: u32, groups: &[Vec<u32>]) -> Vec<u32> {
     order
 }
 
-/// The most rounds, and how many of them in a row may bring nothing.
+/// The greatest number of rounds, and how many consecutive rounds may bring no improvement.
 const ROUNDS: usize = 40;
 const PATIENCE: usize = 5;
 
@@ -128,7 +129,7 @@ fn span(position: &[u32], groups: &[Vec<u32>]) -> u64 {
     groups.iter().map(of).sum()
 }
 
-/// Improves an order; gives the best one that it came to, with its cost.
+/// Improves an order. Returns the best order that it found, with its cost.
 #[expect(clippy::cast_precision_loss, reason = "positions are far below 2^52")]
 fn force(mut order: Vec<u32>, groups: &[Vec<u32>]) -> (u64, Vec<u32>) {
     let mut position: Vec<u32> = vec![0; order.len()];
@@ -174,7 +175,8 @@ fn force(mut order: Vec<u32>, groups: &[Vec<u32>]) -> (u64, Vec<u32>) {
 fn assign_slots(program: &Program, first_local: &[u32], order: &[u32]) -> Order {
     let globals = program.globals.len();
     let owner = |vertex: u32| first_local.partition_point(|&first| first <= vertex) - 1;
-    // For every local its gap and its place in it; for every procedure the gap it was in last.
+    // For every local, its gap and its place in the gap; for every procedure, the gap of its last local and the
+    // number of its locals there.
     let mut places: Vec<Vec<(u32, u32)>> =
         program.procedures.iter().map(|p| vec![(0, 0); p.locals.len()]).collect();
     let mut last = vec![(0, 0); program.procedures.len()];
@@ -187,7 +189,8 @@ fn assign_slots(program: &Program, first_local: &[u32], order: &[u32]) -> Order 
             gap += 1;
             continue;
         }
-        // A procedure without locals owns no vertex, but may begin at the same one as the next.
+        // A procedure without locals owns no vertex, although its first number is the same as that of the next
+        // procedure.
         let procedure = owner(vertex);
         let (last_gap, count) = &mut last[procedure];
         if *last_gap != gap {
@@ -201,7 +204,7 @@ fn assign_slots(program: &Program, first_local: &[u32], order: &[u32]) -> Order 
     let mut slots = 0;
     for width in widths {
         first_slot.push(slots);
-        // The locals of the gap, and the global behind it.
+        // The slots of a gap are followed by the slot of the global behind it.
         slots += width + 1;
     }
     let slot = |(gap, place): &(u32, u32)| first_slot[*gap as usize] + place;

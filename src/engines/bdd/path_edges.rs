@@ -1,44 +1,44 @@
 //! Reachability for recursive programs by path edges and summary edges, as decision diagrams.
 //!
 //! Implements: T. Ball, S. K. Rajamani, "Bebop: A Symbolic Model Checker for Boolean Programs", SPIN 2000. Each
-//! program counter has one diagram over the values at the entry of its procedure and the current ones.
+//! program counter has one diagram over the values at the entry of its procedure and the current values.
 //!
-//! Theorem used: a state of a procedure is reachable iff some path edge from a reachable entry leads to it; calls
-//! are stepped over by the summaries of the callee, which are its path edges at the exit, seen through
-//! its interface. Stacks are never explored, so recursion does no harm.
+//! Theorem used: a state of a procedure is reachable iff some path edge from a reachable entry leads to it. Calls
+//! are stepped over by the summaries of the callee, which are its path edges at the exit, restricted to its
+//! interface. Stacks are never explored, so recursion needs no special treatment.
 //!
 //! Evidence: [`crate::evidence::Certificate::Relations`] at the entry, the exit and the loop heads of all procedures,
 //! or a shared call tree.
 //!
-//! Deviation: the order of work is that of [`super::priority`]. Only what is new at a program counter is
-//! propagated. At a call the callee is always entered, the caller is always remembered, and every summary is applied to
-//! it, the ones that are there and the ones to come.
+//! Deviation: the order of work is that of [`super::priority`]. Only the new states at a program counter are
+//! propagated. A call always enters the callee and is always recorded, and every summary of the callee is applied
+//! to it, both those that exist and those that are found later.
 //!
-//! Invariant (layers): the sets at a program counter are kept as they grew, each with the step that made it grow and
-//! with a time. What a step at time `t` adds comes from states, and for a call from summaries, that
-//! were there before `t`. So a walk back along the layers ends at the start: see [`super::walk_back`].
+//! Invariant (layers): every version of the growing set at a program counter is kept, with the step that made it
+//! grow and a time. The states that a step adds at time `t` come from states, and for a call from summaries, that
+//! existed before `t`. So a walk back along the layers ends at the start: see [`super::walk_back`].
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use super::Counters;
-use super::calls::{Gate, Site};
-use super::diagrams::{Diagram, Outcome};
+use super::calls::{ProcedureEnds, Site};
+use super::diagrams::{Diagram, DiagramResult};
 use super::priority::Priority;
 use super::steps::{Space, Transition};
 use crate::evidence::trace::Violation;
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure, Property};
 
-/// A point in time; times of different layers differ.
+/// A time stamp; different layers have different times.
 pub(super) type Time = u32;
 
-/// What made a set grow.
+/// The step that made a set grow.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
-    /// The program begins here.
+    /// The program starts here.
     Start,
-    /// A procedure calls this one.
+    /// A call from this procedure along this edge.
     Call(ProcId, EdgeId),
     /// A step of the procedure itself, or a return into it.
     Step(EdgeId),
@@ -51,30 +51,30 @@ pub(super) struct Layer {
     pub all: Diagram,
 }
 
-/// The set before a time.
+/// The set as it was before a time.
 pub(super) fn before(layers: &[Layer], time: Time) -> Option<&Diagram> {
     let count = layers.partition_point(|layer| layer.time < time);
     Some(&layers[count.checked_sub(1)?].all)
 }
 
-/// What a search knows of a program counter.
+/// The states that a search has found at a program counter.
 #[derive(Default)]
-struct Place {
+struct NodeStates {
     layers: Vec<Layer>,
-    /// What made each layer grow.
+    /// The origin of each layer.
     origins: Vec<Origin>,
-    /// The part that was not propagated yet.
+    /// The states that were not propagated yet.
     frontier: Option<Diagram>,
     is_forbidden: bool,
 }
 
-/// An edge as it works on diagrams.
-pub(super) enum Code {
+/// A control-flow edge as operations on diagrams.
+pub(super) enum EdgeRelation {
     Step(Transition),
     Call(Site),
 }
 
-/// Where a search found a violation: some of these states.
+/// Where a search found a violation; at least one of these states is a violation.
 pub(super) struct Found {
     pub procedure: ProcId,
     pub node: Node,
@@ -82,17 +82,17 @@ pub(super) struct Found {
     pub violation: Violation,
 }
 
-/// The growing sets.
+/// A search: the growing sets of states and summaries.
 pub(super) struct Search<'a> {
     pub space: &'a Space<'a>,
     counters: &'a Counters,
     priority: Priority,
-    places: Vec<Vec<Place>>,
-    /// Summaries under the names they have at calls, as they grew.
+    places: Vec<Vec<NodeStates>>,
+    /// The layers of the summaries, over the variables that summaries have at calls.
     summaries: Vec<Vec<Layer>>,
-    gates: Vec<Option<Rc<Gate>>>,
-    code: Vec<Vec<Option<Rc<Code>>>>,
-    /// For every procedure the call edges that control has come to.
+    gates: Vec<Option<Rc<ProcedureEnds>>>,
+    code: Vec<Vec<Option<Rc<EdgeRelation>>>>,
+    /// For every procedure, the call edges to it that control has reached.
     callers: Vec<BTreeSet<(ProcId, EdgeId)>>,
     waiting: BTreeSet<u32>,
     time: Time,
@@ -102,8 +102,8 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub fn new(space: &'a Space<'a>, counters: &'a Counters) -> Self {
         let program = &space.frames.task.program;
-        let place = |procedure: &Procedure| (0..procedure.nodes).map(|_| Place::default()).collect();
-        let mut places: Vec<Vec<Place>> = program.procedures.iter().map(place).collect();
+        let place = |procedure: &Procedure| (0..procedure.nodes).map(|_| NodeStates::default()).collect();
+        let mut places: Vec<Vec<NodeStates>> = program.procedures.iter().map(place).collect();
         if let Property::LabelUnreachable(label) = &space.frames.task.property {
             for (places, procedure) in places.iter_mut().zip(&program.procedures) {
                 procedure.nodes_labelled(label).for_each(|node| places[node.index()].is_forbidden = true);
@@ -125,8 +125,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Runs until a violation is found or nothing is new.
-    pub fn saturate(&mut self) -> Outcome<Option<Found>> {
+    /// Searches until a violation is found or there are no new states.
+    pub fn saturate(&mut self) -> DiagramResult<Option<Found>> {
         let start = self.space.frames.task.program.start;
         let entry = self.gate(start)?.entry.clone();
         self.add(start, Procedure::ENTRY, &entry, Origin::Start)?;
@@ -146,7 +146,7 @@ impl<'a> Search<'a> {
         &self.places[procedure.index()][node.index()].layers
     }
 
-    /// What made a layer of a program counter grow.
+    /// The origin of a layer of a program counter.
     pub fn origin(&self, procedure: ProcId, node: Node, layer: usize) -> Origin {
         self.places[procedure.index()][node.index()].origins[layer]
     }
@@ -156,22 +156,22 @@ impl<'a> Search<'a> {
         &self.summaries[procedure.index()]
     }
 
-    /// All states of a program counter, if there is one.
+    /// All states found at a program counter; `None` if there are none.
     pub fn reached(&self, procedure: ProcId, node: Node) -> Option<&Diagram> {
         self.layers(procedure, node).last().map(|layer| &layer.all)
     }
 
-    fn gate(&mut self, procedure: ProcId) -> Outcome<Rc<Gate>> {
+    fn gate(&mut self, procedure: ProcId) -> DiagramResult<Rc<ProcedureEnds>> {
         if let Some(gate) = &self.gates[procedure.index()] {
             return Ok(Rc::clone(gate));
         }
-        let gate = Rc::new(Gate::of(self.space, procedure)?);
+        let gate = Rc::new(ProcedureEnds::of(self.space, procedure)?);
         self.gates[procedure.index()] = Some(Rc::clone(&gate));
         Ok(gate)
     }
 
-    /// An edge that control has come to, other than the end of the thread.
-    pub fn code(&mut self, procedure: ProcId, edge: EdgeId) -> Outcome<Rc<Code>> {
+    /// The operations of an edge that control has reached; the edge does not end the thread.
+    pub fn code(&mut self, procedure: ProcId, edge: EdgeId) -> DiagramResult<Rc<EdgeRelation>> {
         if let Some(code) = &self.code[procedure.index()][edge.index()] {
             return Ok(Rc::clone(code));
         }
@@ -179,16 +179,16 @@ impl<'a> Search<'a> {
         let code = Rc::new(match &taken.action {
             Action::Call(call) => {
                 self.callers[call.callee.index()].insert((procedure, edge));
-                Code::Call(Site::of(self.space, procedure, taken, call)?)
+                EdgeRelation::Call(Site::of(self.space, procedure, taken, call)?)
             }
-            _ => Code::Step(Transition::of(self.space, procedure, taken)?),
+            _ => EdgeRelation::Step(Transition::of(self.space, procedure, taken)?),
         });
         self.code[procedure.index()][edge.index()] = Some(Rc::clone(&code));
         Ok(code)
     }
 
     /// Adds states to a program counter.
-    fn add(&mut self, procedure: ProcId, node: Node, states: &Diagram, origin: Origin) -> Outcome<()> {
+    fn add(&mut self, procedure: ProcId, node: Node, states: &Diagram, origin: Origin) -> DiagramResult<()> {
         let diagrams = &self.space.diagrams;
         let place = &mut self.places[procedure.index()][node.index()];
         let (new, all) = match place.layers.last() {
@@ -212,8 +212,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Goes on from what is new at a program counter.
-    fn expand(&mut self, procedure: ProcId, node: Node) -> Outcome<()> {
+    /// Propagates the new states of a program counter.
+    fn expand(&mut self, procedure: ProcId, node: Node) -> DiagramResult<()> {
         let Some(frontier) = self.places[procedure.index()][node.index()].frontier.take() else {
             return Ok(());
         };
@@ -226,7 +226,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             match &*self.code(procedure, id)? {
-                Code::Step(transition) => {
+                EdgeRelation::Step(transition) => {
                     if let Some(can_fail) = &transition.can_fail
                         && space.frames.task.property == Property::Assertions
                     {
@@ -240,7 +240,7 @@ impl<'a> Search<'a> {
                     let image = transition.image(&frontier, &space.diagrams)?;
                     self.add(procedure, edge.to, &image, Origin::Step(id))?;
                 }
-                Code::Call(site) => {
+                EdgeRelation::Call(site) => {
                     let inputs = site.enter(&frontier, &space.diagrams)?;
                     let gate = self.gate(site.callee)?;
                     let entry = space.diagrams.and(&inputs, &gate.entry)?;
@@ -258,8 +258,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// Hands what is new at the exit of a procedure to its callers.
-    fn leave(&mut self, procedure: ProcId, exits: &Diagram) -> Outcome<()> {
+    /// Adds new exit states of a procedure to its summary, and applies the new part at its callers.
+    fn leave(&mut self, procedure: ProcId, exits: &Diagram) -> DiagramResult<()> {
         let space = self.space;
         if !space.frames.of_procedure(procedure).is_called {
             return Ok(());
@@ -281,7 +281,7 @@ impl<'a> Search<'a> {
         for (caller, id) in callers {
             let edge = space.frames.procedure(caller).edge(id);
             let code = self.code(caller, id)?;
-            let (Code::Call(site), Some(reached)) = (&*code, self.reached(caller, edge.from)) else {
+            let (EdgeRelation::Call(site), Some(reached)) = (&*code, self.reached(caller, edge.from)) else {
                 continue;
             };
             let image = site.image(reached, &new, diagrams)?;

@@ -1,37 +1,37 @@
-//! The order in which program counters are worked off.
+//! The order in which program counters are processed.
 //!
-//! Callees come before their callers, so that a call is gone on behind once, with all that is known of it, and not
-//! once for each path through the callee. Within a procedure, a program counter comes before its successors,
-//! so that branches merge before what follows them is looked at, and a loop comes before what follows the loop.
-//! The exit comes last: a summary is handed to the callers when nothing else is left to do.
+//! Callees come before their callers, so that the code behind a call is processed once with the complete summary
+//! known so far, and not once for each path through the callee. Within a procedure, a program counter comes before
+//! its successors, so that branches merge before the code behind them is processed, and a loop comes before the
+//! code behind the loop. The exit comes last: a summary is passed to the callers when nothing else is left to do.
 //!
 //! Deviation: G. Basler, "Model Checking Boolean Programs", 2010, Algorithm 10.1 sorts by the size of the tree that
-//! a depth-first search leaves below a node, which is meant to merge as much as possible. Where two
-//! branches meet, the search sees the code behind them once, so one branch gets its size and the other does not
-//! and is taken last; and if the size of nodes seen before is added too, sizes double at every join, and the code
-//! behind a loop weighs more than its body. The weak topological order of F. Bourdoncle, "Efficient Chaotic
-//! Iteration Strategies with Widenings", 1993, does what is meant.
+//! a depth-first search leaves below a node; the aim is to merge as much as possible. Where two branches meet, the
+//! depth-first search visits the code behind them only once, so one branch gets its size, and the other does not
+//! and is processed last. If instead the size of nodes visited before is added as well, sizes double at every join,
+//! and the code behind a loop weighs more than its body. The weak topological order of F. Bourdoncle, "Efficient
+//! Chaotic Iteration Strategies with Widenings", 1993, achieves the aim.
 
 use crate::model::{Action, ProcId, Procedure, Program};
 
-/// A graph on numbers: the successors of each.
+/// A graph whose nodes are numbers: the successors of each node.
 pub(super) type Graph = Vec<Vec<u32>>;
 
-/// For each procedure and node, its place in the order; places are the numbers from 0 on.
+/// For each procedure and node, its rank in the order; ranks are consecutive numbers from 0 on.
 #[derive(Debug)]
 pub(super) struct Priority {
     ranks: Vec<Vec<u32>>,
-    /// Procedure and node of every place.
+    /// The procedure and the node of every rank.
     places: Vec<(u32, u32)>,
 }
 
 impl Priority {
     pub fn of(program: &Program) -> Self {
         let mut places: Vec<(u32, u32)> = Vec::new();
-        // Tarjan's search finds callees before callers.
+        // Tarjan's algorithm yields callees before callers.
         let all: Vec<u32> = (0..program.procedures.len() as u32).collect();
         for component in components(&call_graph(program), &all) {
-            // Procedures that call each other are worked off together.
+            // Mutually recursive procedures are processed together.
             let mut keyed: Vec<(u32, u32, u32)> = Vec::new();
             for procedure in component {
                 let code = program.procedure(ProcId::from_index(procedure as usize));
@@ -52,12 +52,12 @@ impl Priority {
         Self { ranks, places }
     }
 
-    /// The place of a node.
+    /// The rank of a node.
     pub fn rank(&self, procedure: usize, node: usize) -> u32 {
         self.ranks[procedure][node]
     }
 
-    /// Procedure and node at a place.
+    /// The procedure and the node with a rank.
     pub fn at(&self, rank: u32) -> (usize, usize) {
         let (procedure, node) = self.places[rank as usize];
         (procedure as usize, node as usize)
@@ -86,10 +86,10 @@ fn flow_graph(procedure: &Procedure) -> Graph {
     graph
 }
 
-/// All nodes, so that each comes before its successors, except that a loop comes as a block that
-/// begins with its head.
+/// All nodes, ordered so that each comes before its successors, except that a loop is a contiguous part that begins
+/// with its head.
 pub(super) fn weak_topological_order(graph: &Graph) -> Vec<u32> {
-    /// What is left to do.
+    /// A task that is left to do.
     enum Task {
         Emit(u32),
         Sort(Vec<u32>),
@@ -99,10 +99,10 @@ pub(super) fn weak_topological_order(graph: &Graph) -> Vec<u32> {
     while let Some(task) = open.pop() {
         match task {
             Task::Emit(node) => order.push(node),
-            // Components come out successors first, and so do the tasks from their stack.
+            // Components are found successors first; pushing their tasks onto a stack reverses this order.
             Task::Sort(nodes) => {
                 for component in components(graph, &nodes) {
-                    // The first node that the search came to is the head.
+                    // The node that the search visited first is the head.
                     let (head, rest) = (component[0], component[1..].to_vec());
                     if !rest.is_empty() {
                         open.push(Task::Sort(rest));
@@ -115,12 +115,12 @@ pub(super) fn weak_topological_order(graph: &Graph) -> Vec<u32> {
     order
 }
 
-/// The strongly connected components of the subgraph on these nodes, successors first; in each, the node comes
-/// first that a depth-first search in the given order meets first.
+/// The strongly connected components of the subgraph on these nodes, successors first. In each, the first node is
+/// the one that a depth-first search in the given order visits first.
 ///
 /// R. Tarjan, "Depth-First Search and Linear Graph Algorithms", 1972, without recursion.
 pub(super) fn components(graph: &Graph, nodes: &[u32]) -> Vec<Vec<u32>> {
-    // A node of the subgraph is found by binary search, so that small parts of a large graph cost little.
+    // Nodes of the subgraph are looked up by binary search, so that small parts of a large graph cost little.
     let mut sorted = nodes.to_vec();
     sorted.sort_unstable();
     let local = |node: u32| sorted.binary_search(&node).ok();

@@ -1,20 +1,20 @@
-//! The certificate: what the search reached at the cuts, as formulas.
+//! The certificate: the states that the search reached at the cuts, as formulas.
 //!
-//! A relation's parameters are the diagrams' variables: values at entry, and current values. Every variable of
-//! the diagram is the value of some program variable at entry or now, so the states determine the
-//! parameters, and the guard alone says which pairs belong to the relation. A global that a procedure leaves alone is
-//! one parameter for both states, so callers know that it is unchanged.
+//! The parameters of a relation are the variables of the diagrams for entry values and current values. Every such
+//! variable is the value of some program variable at the entry or now. So the pair of states determines the
+//! parameters, and the guard alone says which pairs belong to the relation. A global that a procedure cannot change
+//! has one parameter for both states, so callers know that it is unchanged.
 
 use rustc_hash::FxHashMap;
 
-use super::diagrams::{Diagram, Outcome, Variable, branch, node};
+use super::diagrams::{Diagram, DiagramResult, Variable, branch, node};
 use super::path_edges::Search;
 use crate::evidence::{Formulas, Gate, Literal, Place, Relation, Relations};
 use crate::model::cuts::Cuts;
 use crate::model::{Node, ProcId, Procedure, Var};
 
 /// The relations of all cuts.
-pub(super) fn relations(search: &Search<'_>) -> Outcome<Relations> {
+pub(super) fn relations(search: &Search<'_>) -> DiagramResult<Relations> {
     let program = &search.space.frames.task.program;
     let mut writer = Writer::default();
     let mut relations = Vec::new();
@@ -28,7 +28,7 @@ pub(super) fn relations(search: &Search<'_>) -> Outcome<Relations> {
                     let guard = writer.literal(states);
                     relations.push(relation(search, id, node, guard, &mut writer));
                 }
-                // Nobody comes to this loop, but it must be cut all the same.
+                // No run reaches this loop head, but it must be a cut all the same.
                 None if cuts.is_head(node) => {
                     let (entry, now) = widths(search, id);
                     let (entry, now) = (vec![None; entry], vec![None; now]);
@@ -43,7 +43,7 @@ pub(super) fn relations(search: &Search<'_>) -> Outcome<Relations> {
     Ok(Relations { formulas: writer.formulas, relations, witnesses: Vec::new(), needs_witnesses: false })
 }
 
-/// How many variables have a value at entry, and now.
+/// The number of variables that have a value at the entry, and now.
 fn widths(search: &Search<'_>, id: ProcId) -> (usize, usize) {
     let globals = search.space.frames.task.program.globals.len();
     let procedure = search.space.frames.procedure(id);
@@ -82,12 +82,13 @@ fn relation(search: &Search<'_>, id: ProcId, node: Node, guard: Literal, writer:
     Relation { procedure: id, place: Place::Node(node), guard, entry, now }
 }
 
-/// Writes diagrams as gates; what two of them share is written once.
+/// Writes diagrams as gates. Parts that several diagrams share are written once.
 #[derive(Default)]
 struct Writer {
     formulas: Formulas,
     parameters: FxHashMap<Variable, Literal>,
-    /// By node. The search holds all diagrams, so none of their nodes is given away.
+    /// The literal of each node that was written. The search keeps all diagrams alive, so their nodes are not
+    /// reused.
     written: FxHashMap<usize, Literal>,
 }
 
@@ -116,7 +117,7 @@ impl Writer {
             }
             let (place, is_complement) = node(top);
             let literal = match branch(top) {
-                // The node of the constants stands for truth.
+                // The terminal node stands for true; false is its complement.
                 None => Literal::constant(true),
                 Some((variable, then, otherwise)) => match (self.look_up(&then), self.look_up(&otherwise)) {
                     (Some(then), Some(otherwise)) => {

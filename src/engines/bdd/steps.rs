@@ -1,18 +1,18 @@
 //! Steps within a procedure, as relations.
 //!
-//! The image of a set is taken in two moves. First the old values go: the set is joined with `before`, which relates
-//! old values to next ones, the assigned variables are forgotten, and next values become current ones. Then
-//! the new ones come: the result is joined with `after`, and variables that are dead from here on are
-//! forgotten. An assigned variable needs a next value only if its right side reads an assigned variable or
-//! `constrain` asks for its new value; all others take their value in the second move, so
-//! `x1, ..., xn := *, ..., *` costs one quantification.
+//! The image of a set is computed in two parts. The first part removes the old values: the set is conjoined with
+//! `before`, which relates old values to next values, the assigned variables are quantified, and next values are
+//! renamed to current ones. The second part adds the new values: the result is conjoined with `after`, and
+//! variables that are dead from here on are quantified. An assigned variable needs a next value only if its right
+//! side reads an assigned variable or `constrain` reads its new value. All others take their value in the second
+//! part, so `x1, ..., xn := *, ..., *` costs one quantification.
 
-use super::diagrams::{Diagram, Diagrams, Outcome, Renaming};
+use super::diagrams::{Diagram, DiagramResult, Diagrams, Renaming};
 use super::frames::Frames;
 use super::values::{Values, values};
 use crate::model::{Action, Assign, Edge, Expr, Node, Place, ProcId, Var};
 
-/// What is fixed throughout a search: the meaning of variables, and the tables.
+/// What is fixed throughout a search: the meaning of the variables, and the tables of the diagrams.
 pub(super) struct Space<'a> {
     pub frames: Frames<'a>,
     pub diagrams: Diagrams,
@@ -20,17 +20,17 @@ pub(super) struct Space<'a> {
 
 impl Space<'_> {
     /// The values of an expression in the current state of a procedure.
-    pub fn values(&self, procedure: ProcId, expr: Expr) -> Outcome<Values> {
+    pub fn values(&self, procedure: ProcId, expr: Expr) -> DiagramResult<Values> {
         self.values_between(procedure, expr, |_| false)
     }
 
-    /// The same, where primed reads of some variables mean their next values.
+    /// The values of an expression, where primed reads of some variables mean their next values.
     fn values_between(
         &self,
         procedure: ProcId,
         expr: Expr,
         has_next: impl Fn(Var) -> bool,
-    ) -> Outcome<Values> {
+    ) -> DiagramResult<Values> {
         let order = &self.frames.order;
         let read = |place: Place| {
             if place.primed && has_next(place.var) {
@@ -43,23 +43,23 @@ impl Space<'_> {
     }
 
     /// The states that a procedure's `enforce` allows.
-    pub fn enforced(&self, procedure: ProcId) -> Outcome<Diagram> {
+    pub fn enforced(&self, procedure: ProcId) -> DiagramResult<Diagram> {
         match self.frames.procedure(procedure).enforce {
             Some(condition) => Ok(self.values(procedure, condition)?.can_hold),
             None => Ok(self.diagrams.truth()),
         }
     }
 
-    /// The variables that are known at one node and no more at another one, unless they are assigned.
+    /// The variables that are known at `from` but not at `to`, except those that are assigned.
     pub fn dying(
         &self,
         procedure: ProcId,
         from: Node,
         to: Node,
         is_assigned: impl Fn(Var) -> bool,
-    ) -> Outcome<Diagram> {
+    ) -> DiagramResult<Diagram> {
         let frames = &self.frames;
-        // Both lists are in the order of the scope.
+        // Both lists are sorted in the order of the scope.
         let mut kept = frames.known(procedure, to).peekable();
         let mut dying = Vec::new();
         for var in frames.known(procedure, from) {
@@ -72,32 +72,32 @@ impl Space<'_> {
     }
 }
 
-/// An assigned variable, for walks back over the step.
+/// An assigned variable; a walk back over the step needs it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assigned {
     pub var: Var,
-    /// The step relates its next value; otherwise its value is current in `after`, if it is live there.
+    /// Whether `before` contains its next value. Otherwise `after` contains its current value, if it is live.
     pub has_next: bool,
 }
 
-/// A step that is no call.
+/// A step that is not a call.
 pub(super) struct Transition {
-    /// Relates current values to next ones.
+    /// The relation between current values and next values.
     pub before: Diagram,
     written: Diagram,
     renaming: Option<Renaming>,
-    /// Holds for the current values after the step.
+    /// A condition on the current values after the step.
     pub after: Diagram,
     dead: Diagram,
-    /// Where an assertion can fail.
+    /// The states in which an assertion can fail.
     pub can_fail: Option<Diagram>,
-    /// By variable.
+    /// The assigned variables, sorted.
     pub assigned: Vec<Assigned>,
 }
 
 impl Transition {
     /// The step along an edge.
-    pub fn of(space: &Space<'_>, procedure: ProcId, edge: &Edge) -> Outcome<Self> {
+    pub fn of(space: &Space<'_>, procedure: ProcId, edge: &Edge) -> DiagramResult<Self> {
         let truth = space.diagrams.truth();
         let mut transition = Self {
             before: truth.clone(),
@@ -122,10 +122,16 @@ impl Transition {
         Ok(transition)
     }
 
-    fn assign(&mut self, space: &Space<'_>, procedure: ProcId, to: Node, assign: &Assign) -> Outcome<()> {
+    fn assign(
+        &mut self,
+        space: &Space<'_>,
+        procedure: ProcId,
+        to: Node,
+        assign: &Assign,
+    ) -> DiagramResult<()> {
         let Space { frames, diagrams } = space;
         let exprs = &frames.task.program.exprs;
-        // There is no other thread: passive targets are nobody's, and what is asked of others holds.
+        // There is no other thread, so passive targets do not exist, and conditions on all other threads hold.
         let own = || assign.pairs.iter().filter(|(target, _)| !target.passive);
         let mut targets: Vec<Var> = own().map(|(target, _)| target.var).collect();
         targets.sort_unstable();
@@ -166,7 +172,7 @@ impl Transition {
             self.assigned.push(Assigned { var, has_next });
         }
         self.assigned.sort_unstable_by_key(|assigned| assigned.var);
-        // Lower parts first: each conjunction then mostly adds on top.
+        // Parts with lower variables come first, so that each conjunction mostly adds nodes on top.
         let conjunction = |mut parts: Vec<(u32, Diagram)>| {
             parts.sort_by_key(|part| std::cmp::Reverse(part.0));
             parts.iter().try_fold(diagrams.truth(), |all, (_, part)| diagrams.and(part, &all))
@@ -188,7 +194,7 @@ impl Transition {
     }
 
     /// The states after the step.
-    pub fn image(&self, from: &Diagram, diagrams: &Diagrams) -> Outcome<Diagram> {
+    pub fn image(&self, from: &Diagram, diagrams: &Diagrams) -> DiagramResult<Diagram> {
         let moved = diagrams.and_exists(from, &self.before, &self.written)?;
         let renamed = diagrams.rename(&moved, self.renaming.as_ref())?;
         diagrams.and_exists(&renamed, &self.after, &self.dead)

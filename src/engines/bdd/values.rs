@@ -1,9 +1,10 @@
-//! Where an expression can hold, and where it can fail.
+//! The sets of states in which an expression can be true, and in which it can be false.
 //!
-//! Choices are independent of each other and fresh, so both sets are computed operator by operator: see
-//! [`crate::model::expr`]. Without a choice each is the complement of the other, which costs nothing.
+//! Every choice in an expression is independent of all others, so both sets are computed operator by operator: see
+//! [`crate::model::expr`]. Without a choice, each set is the complement of the other, and complementing a diagram
+//! costs nothing.
 
-use super::diagrams::{Diagram, Diagrams, Outcome, Variable};
+use super::diagrams::{Diagram, DiagramResult, Diagrams, Variable};
 use crate::model::{Op, Place};
 
 /// The states in which an expression can take each value.
@@ -14,7 +15,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    fn exact(diagrams: &Diagrams, can_hold: Diagram) -> Outcome<Self> {
+    fn exact(diagrams: &Diagrams, can_hold: Diagram) -> DiagramResult<Self> {
         Ok(Self { can_fail: diagrams.not(&can_hold)?, can_hold })
     }
 
@@ -22,15 +23,15 @@ impl Values {
         Self { can_hold: self.can_fail, can_fail: self.can_hold }
     }
 
-    fn and(&self, other: &Self, diagrams: &Diagrams) -> Outcome<Self> {
+    fn and(&self, other: &Self, diagrams: &Diagrams) -> DiagramResult<Self> {
         Ok(Self {
             can_hold: diagrams.and(&self.can_hold, &other.can_hold)?,
             can_fail: diagrams.or(&self.can_fail, &other.can_fail)?,
         })
     }
 
-    /// The sets of `then` where the condition can hold, and of `otherwise` where it can fail.
-    fn ite(&self, then: &Self, otherwise: &Self, diagrams: &Diagrams) -> Outcome<Self> {
+    /// The conditional: the values of `then` where the condition can hold, and of `otherwise` where it can fail.
+    fn ite(&self, then: &Self, otherwise: &Self, diagrams: &Diagrams) -> DiagramResult<Self> {
         let choose = |then: &Diagram, otherwise: &Diagram| {
             if diagrams.not(&self.can_hold)? == self.can_fail {
                 return diagrams.ite(&self.can_hold, then, otherwise);
@@ -44,13 +45,17 @@ impl Values {
     }
 
     /// The states in which a variable can take the value of the expression.
-    pub fn taken_by(&self, variable: Variable, diagrams: &Diagrams) -> Outcome<Diagram> {
+    pub fn taken_by(&self, variable: Variable, diagrams: &Diagrams) -> DiagramResult<Diagram> {
         diagrams.ite(&diagrams.variable(variable), &self.can_hold, &self.can_fail)
     }
 }
 
-/// The values of an expression; `read` gives the diagrams' variable for what it reads.
-pub(super) fn values(code: &[Op], diagrams: &Diagrams, read: impl Fn(Place) -> Variable) -> Outcome<Values> {
+/// The values of an expression; `read` gives the variable of the diagrams for a variable that it reads.
+pub(super) fn values(
+    code: &[Op],
+    diagrams: &Diagrams,
+    read: impl Fn(Place) -> Variable,
+) -> DiagramResult<Values> {
     let mut stack: Vec<Values> = Vec::new();
     for op in code {
         let mut pop = || stack.pop().expect("balanced postfix code");
@@ -91,7 +96,7 @@ mod tests {
     use crate::model::Var;
     use crate::model::eval::eval;
 
-    /// All code of up to so many instructions over two variables.
+    /// All code of at most `length` instructions over two variables.
     fn all_code(length: usize) -> Vec<Vec<Op>> {
         let read = |i| Op::Read(Place { var: Var::Global(i), primed: false, passive: false });
         let ops: [(Op, usize); 9] = [

@@ -1,13 +1,14 @@
-//! From a violation back to the start, by the layers of the search.
+//! Follows the layers of the search from a violation back to the start.
 //!
-//! A *point* is one path edge: a program counter with values for the variables that relations speak of there.
-//! It first appeared in some layer, and the step that made the layer knows where to look for a point before it:
-//! among what was there before the layer's time. A call is walked over with a pair of its inputs and
-//! outputs; the run of the callee is an outline of its own, which is found by the callee and that pair alone, so the
-//! callee is walked through once however often it is called.
+//! A *point* is one path edge: a program counter with values for the variables of the relations there. It first
+//! appeared in some layer. The step that made this layer says where a predecessor of the point is: among the states
+//! that were there before the time of the layer. A call is stepped over with one pair of inputs and outputs of the
+//! callee. The run of the callee is a separate outline that depends only on the callee and this pair, so it is
+//! built once however often the callee is called.
 //!
-//! Termination: times go down along a walk, and from a call to the callee's outline, since that one begins at the
-//! first layer of the summary that has the pair. Nothing recurses: outlines wait in a list.
+//! Termination: times decrease along a walk. They also decrease from a call to the outline of the callee, since
+//! that outline begins at the first layer of the summary that contains the pair. There is no recursion: outlines to
+//! build wait in a list.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,17 +16,17 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 
 use super::calls::Site;
-use super::diagrams::{Diagram, Fact, Outcome, Pick, Variable, contains, pick};
-use super::path_edges::{Code, Found, Layer, Origin, Search, Time, before};
+use super::diagrams::{Diagram, DiagramResult, Fact, Pick, Variable, contains, pick};
+use super::path_edges::{EdgeRelation, Found, Layer, Origin, Search, Time, before};
 use super::steps::Transition;
 use crate::model::{EdgeId, Node, ProcId, Procedure, Var};
 
 define_id!(
-    /// An outline of a run that returns.
+    /// Identifies the outline of a run that returns.
     OutlineId, "o"
 );
 
-/// Values for the variables that count.
+/// Values of some variables of the diagrams.
 pub(super) type Facts = BTreeMap<Variable, bool>;
 
 /// One path edge.
@@ -36,32 +37,32 @@ struct Point {
 }
 
 /// A step of an outline.
-pub(super) struct Taken {
+pub(super) struct OutlineStep {
     pub edge: EdgeId,
-    /// The assigned variables whose new value counts, in order.
+    /// The assigned variables whose new values matter, sorted.
     pub values: Vec<(Var, bool)>,
-    /// For a call: the run of the callee.
+    /// For a call, the outline of the callee's run.
     pub call: Option<OutlineId>,
 }
 
-/// A run of a procedure, without the values that do not count.
+/// A run of a procedure, without the values that do not matter.
 pub(super) struct Outline {
     pub procedure: ProcId,
-    /// At the entry.
+    /// Values at the entry.
     pub entry: Facts,
-    pub steps: Vec<Taken>,
+    pub steps: Vec<OutlineStep>,
 }
 
-/// A run to a violation.
-pub(super) struct Story {
-    /// The calls that do not return, innermost first, each with the edge that called it.
+/// A run to a violation, as outlines.
+pub(super) struct OutlinedRun {
+    /// The activations that do not return, innermost first, each with the call edge that entered it.
     pub levels: Vec<(Outline, Option<EdgeId>)>,
-    /// The calls that return.
+    /// The outlines of calls that return.
     pub outlines: Vec<Outline>,
 }
 
-/// Walks back from a violation.
-pub(super) fn walk_back(search: &mut Search<'_>, found: &Found) -> Outcome<Story> {
+/// Builds the run to a violation, backwards.
+pub(super) fn walk_back(search: &mut Search<'_>, found: &Found) -> DiagramResult<OutlinedRun> {
     let mut walker = Walker { search, ids: FxHashMap::default(), keys: Vec::new() };
     let mut levels = Vec::new();
     let mut point = walker.pick_point(found.procedure, found.node, &found.states, &Facts::new())?;
@@ -79,13 +80,13 @@ pub(super) fn walk_back(search: &mut Search<'_>, found: &Found) -> Outcome<Story
         let exit = walker.exit_of(outlines.len())?;
         outlines.push(walker.outline(exit)?.0);
     }
-    Ok(Story { levels, outlines })
+    Ok(OutlinedRun { levels, outlines })
 }
 
-/// Who entered a procedure, by which edge, and when.
+/// The caller that entered a procedure, the call edge, and the time.
 type Entered = (ProcId, EdgeId, Time);
 
-/// A callee, and its inputs and outputs in the order of its interface.
+/// A callee, with values for its inputs and outputs in the order of its interface.
 type CallKey = (ProcId, Vec<bool>);
 
 struct Walker<'s, 'a> {
@@ -95,8 +96,8 @@ struct Walker<'s, 'a> {
 }
 
 impl Walker<'_, '_> {
-    /// Values that satisfy all parts; those of `facts` are given.
-    fn solve(&self, parts: &[(&Diagram, &Facts)]) -> Outcome<Pick> {
+    /// Values that satisfy all parts. Each part comes with facts that fix some of its variables.
+    fn solve(&self, parts: &[(&Diagram, &Facts)]) -> DiagramResult<Pick> {
         let diagrams = &self.search.space.diagrams;
         let mut all = diagrams.truth();
         for (part, facts) in parts {
@@ -106,8 +107,14 @@ impl Walker<'_, '_> {
         Ok(pick(&all).expect("every layer comes from an earlier one"))
     }
 
-    /// A point of a set that has these facts.
-    fn pick_point(&self, procedure: ProcId, node: Node, states: &Diagram, facts: &Facts) -> Outcome<Point> {
+    /// A point of a set that agrees with these facts.
+    fn pick_point(
+        &self,
+        procedure: ProcId,
+        node: Node,
+        states: &Diagram,
+        facts: &Facts,
+    ) -> DiagramResult<Point> {
         let pick = self.solve(&[(states, facts)])?;
         Ok(self.point(procedure, node, facts, &pick))
     }
@@ -123,8 +130,8 @@ impl Walker<'_, '_> {
         before(layers, time).cloned().unwrap_or_else(|| self.search.space.diagrams.falsity())
     }
 
-    /// The run that leads to a point, and who entered the procedure with it.
-    fn outline(&mut self, mut point: Point) -> Outcome<(Outline, Option<Entered>)> {
+    /// The outline of the run that leads to a point, and the call that entered the procedure.
+    fn outline(&mut self, mut point: Point) -> DiagramResult<(Outline, Option<Entered>)> {
         let mut steps = Vec::new();
         let entered = loop {
             let layers = self.search.layers(point.procedure, point.node);
@@ -136,8 +143,8 @@ impl Walker<'_, '_> {
                 Origin::Step(edge) => {
                     let code = self.search.code(point.procedure, edge)?;
                     let (earlier, taken) = match &*code {
-                        Code::Step(transition) => self.over_step(&point, time, edge, transition)?,
-                        Code::Call(site) => self.over_call(&point, time, edge, site)?,
+                        EdgeRelation::Step(transition) => self.over_step(&point, time, edge, transition)?,
+                        EdgeRelation::Call(site) => self.over_call(&point, time, edge, site)?,
                     };
                     steps.push(taken);
                     point = earlier;
@@ -164,7 +171,7 @@ impl Walker<'_, '_> {
         time: Time,
         edge: EdgeId,
         transition: &Transition,
-    ) -> Outcome<(Point, Taken)> {
+    ) -> DiagramResult<(Point, OutlineStep)> {
         let frames = &self.search.space.frames;
         let procedure = point.procedure;
         let from = frames.procedure(procedure).edge(edge).from;
@@ -184,10 +191,16 @@ impl Walker<'_, '_> {
             known.or_else(|| has_next.then(|| pick.value(frames.order.next(procedure, var))))
         };
         let values = assigned.iter().filter_map(|a| Some((a.var, value_of(a.var, a.has_next)?))).collect();
-        Ok((self.point(procedure, from, &kept, &pick), Taken { edge, values, call: None }))
+        Ok((self.point(procedure, from, &kept, &pick), OutlineStep { edge, values, call: None }))
     }
 
-    fn over_call(&mut self, point: &Point, time: Time, edge: EdgeId, site: &Site) -> Outcome<(Point, Taken)> {
+    fn over_call(
+        &mut self,
+        point: &Point,
+        time: Time,
+        edge: EdgeId,
+        site: &Site,
+    ) -> DiagramResult<(Point, OutlineStep)> {
         let frames = &self.search.space.frames;
         let procedure = point.procedure;
         let from = frames.procedure(procedure).edge(edge).from;
@@ -205,7 +218,7 @@ impl Walker<'_, '_> {
             frames.interface(site.callee).into_iter().map(|(_, outside)| value(outside)).collect();
         let earlier = self.point(procedure, from, &kept, &pick);
         let call = Some(self.outline_id((site.callee, interface)));
-        Ok((earlier, Taken { edge, values: Vec::new(), call }))
+        Ok((earlier, OutlineStep { edge, values: Vec::new(), call }))
     }
 
     fn outline_id(&mut self, key: CallKey) -> OutlineId {
@@ -215,29 +228,29 @@ impl Walker<'_, '_> {
         })
     }
 
-    /// A point at the exit of a callee that shows its callers what was asked for.
-    fn exit_of(&self, outline: usize) -> Outcome<Point> {
+    /// A point at the exit of a callee with the requested inputs and outputs.
+    fn exit_of(&self, outline: usize) -> DiagramResult<Point> {
         let (callee, values) = &self.keys[outline];
         let interface = self.search.space.frames.interface(*callee);
         let outside: Facts = interface.iter().map(|pair| pair.1).zip(values.iter().copied()).collect();
         let inside: Facts = interface.iter().map(|pair| pair.0).zip(values.iter().copied()).collect();
         let layers = self.search.summary(*callee);
         let time = layers[first_layer(layers, &outside)].time;
-        // The layer was made from the exits that were there then.
+        // The layer was made from the exit states that existed at that time.
         let exits = self.reached_before(*callee, Procedure::EXIT, time);
         self.pick_point(*callee, Procedure::EXIT, &exits, &inside)
     }
 
-    /// The caller's point at the call that entered a procedure like this.
+    /// The caller's point at the call that entered a procedure with the entry of this outline.
     fn before_entry(
         &mut self,
         outline: &Outline,
         caller: ProcId,
         edge: EdgeId,
         time: Time,
-    ) -> Outcome<Point> {
+    ) -> DiagramResult<Point> {
         let code = self.search.code(caller, edge)?;
-        let Code::Call(site) = &*Rc::clone(&code) else {
+        let EdgeRelation::Call(site) = &*Rc::clone(&code) else {
             unreachable!("procedures are entered by calls");
         };
         let frames = &self.search.space.frames;
@@ -258,7 +271,7 @@ impl Walker<'_, '_> {
     }
 }
 
-/// The index of the first layer that has these facts.
+/// The index of the first layer that contains a point with these facts.
 fn first_layer(layers: &[Layer], facts: &Facts) -> usize {
     layers.partition_point(|layer| !contains(&layer.all, pairs(facts)))
 }

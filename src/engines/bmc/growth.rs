@@ -1,15 +1,16 @@
-//! How an unrolling grows where control comes round again and again.
+//! How an unrolling grows in loops and recursion.
 //!
-//! One more copy for every question would make a loop of n iterations cost n questions over n copies.
-//! Instead, what was expanded for the last rounds is expanded again for the next ones, half as many as there
-//! are. So the rounds grow geometrically, and calls that earlier rounds needed come along.
+//! If every question to the solver added one copy, a loop of n iterations would cost n questions over up to n
+//! copies. Instead, the expansions of earlier rounds are repeated for the next rounds, half as many rounds as there
+//! are already. So the number of rounds grows geometrically, and the calls that earlier rounds needed are expanded
+//! along with them.
 
 use super::unrolling::{Bound, SiteId, Unrolling};
 
-/// Expands the open sites of a path, and where control comes round there, some rounds more. Nothing beyond
-/// the bounds is expanded.
+/// Expands the open sites of a path. Where such a site begins a new round, some further rounds are expanded as
+/// well. Nothing beyond the bounds is expanded.
 pub(super) fn grow(unrolling: &mut Unrolling<'_>, open: &[SiteId], bounds: &[Bound]) {
-    // At most twice as many copies as before, whatever the pattern of the rounds is.
+    // This limits the result to about twice as many copies as before, whatever the earlier rounds look like.
     let most = unrolling.copies.len() + unrolling.copies.len().max(SMALL) + open.len();
     for &id in open {
         if unrolling.site(id).copy.is_none() && unrolling.budget.exhausted().is_none() {
@@ -23,10 +24,10 @@ pub(super) fn grow(unrolling: &mut Unrolling<'_>, open: &[SiteId], bounds: &[Bou
     }
 }
 
-/// An unrolling of so many copies costs nothing.
+/// An unrolling with this many copies costs very little.
 const SMALL: usize = 64;
 
-/// Expands below `id` what is expanded below one of the earlier copies of its block around it.
+/// Expands below `id` the same sites that are expanded below an earlier copy of the same block that encloses `id`.
 fn repeat_rounds(unrolling: &mut Unrolling<'_>, id: SiteId, bounds: &[Bound], most: usize) {
     let mut earlier = Vec::new();
     let mut at = unrolling.site(id).parent;
@@ -40,7 +41,7 @@ fn repeat_rounds(unrolling: &mut Unrolling<'_>, id: SiteId, bounds: &[Bound], mo
         return;
     }
     let pattern = earlier[(earlier.len() - 1) / 2];
-    // The pattern is what was there before: it lies around `id`, and grows with it.
+    // Only copies that exist now are repeated: the pattern encloses `id`, so it grows while `id` is expanded.
     let copies = unrolling.copies.len() as u32;
     let mut pairs = vec![(pattern, id)];
     let mut next = 0;

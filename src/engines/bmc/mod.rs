@@ -4,26 +4,27 @@
 //! inlining), with loops unrolled in the same way as calls; G. Basler, "Model Checking Boolean Programs",
 //! 2010, section 2.4 (completeness by the recurrence diameter) and theorem 4.5 (the same for recursion).
 //!
-//! The program is a tree of copies of its blocks, made where they are needed. An open place, a call or a
-//! loop head without a copy, may do anything. If even so nothing fails, the program is safe. If something
-//! fails on a path through open places, these get copies; if the path has none, it is a real run. Every now
-//! and then, all open places are closed, to find runs through what is there, and to learn which places
-//! are in the way.
+//! The program is unrolled into a tree of copies of its blocks, and copies are made on demand. A call or a loop
+//! head that has no copy yet is *open*, and the formula lets it do anything. If the property cannot be violated
+//! even so, the program is safe. If it is violated on a path through open places, these get copies; if the path has
+//! no open places, it is a real run. From time to time all open places are closed, to find runs through the
+//! existing copies, and to learn which open places every violating run needs.
 //!
-//! Theorem used: a shortest run that violates the property never is in one state twice at one loop head of one
-//! activation, and never nests a call in another one of the same procedure with the same entry, if both
-//! fail or both return the same. When a path does, the solver learns that it must not. So the unrolling of a
-//! loop or a recursion ends when there is nothing new left to do, and with it the search.
+//! Theorem used: a shortest run that violates the property is never in the same state twice at one loop head of one
+//! activation. It also never nests a call in another call of the same procedure with the same entry values, if both
+//! fail or both return the same results. When a path found by the solver does one of these, a clause is added that
+//! forbids it. So the unrolling of a loop or a recursion ends when all remaining paths are forbidden, and then the
+//! search ends.
 //!
-//! Rounds, that is loop iterations and nested recursive calls along a path of copies, are bounded by
-//! assumptions; the bound grows as long as the solver needs it for a proof. So the run that is found has
-//! few rounds, and it is shortened further if that costs little.
+//! *Rounds*, that is, loop iterations and nested recursive calls along a path of copies, are bounded by
+//! assumptions. The bound is raised as long as the solver uses it in its proof that there is no run. So the run
+//! that is found has few rounds; it is shortened further if that costs little.
 //!
-//! Evidence: for `Safe`, the tree of copies and the pairs that were demanded to differ, a
+//! Evidence: for `Safe`, the tree of copies and the pairs of copies that were required to differ, a
 //! [`Certificate::Unrolling`]; for `Unsafe`, the run as a shared call tree.
 //!
-//! Deviation: bounds count rounds and not procedure calls, so calls that do not come round are never cut off;
-//! and what was needed in earlier rounds is expanded in the next ones without asking.
+//! Deviation: bounds count rounds and not procedure calls, so calls that are not recursive are never cut off.
+//! Places that were expanded in earlier rounds are expanded in later rounds without a new question to the solver.
 
 mod growth;
 mod path;
@@ -53,9 +54,9 @@ use crate::symbolic::trace::complete;
 /// The engine and the user's bounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bmc {
-    /// The most blocks on a path.
+    /// The greatest number of blocks on a path.
     pub depth: Option<u32>,
-    /// The most recursive calls that are nested.
+    /// The greatest number of nested recursive calls.
     pub recursion: Option<u32>,
 }
 
@@ -87,11 +88,11 @@ struct Search<'a> {
     unrolling: Unrolling<'a>,
     /// The user's bounds.
     limits: Vec<Bound>,
-    /// The bound that grows.
+    /// The current bound on rounds.
     rounds: u32,
     budget: &'a Budget,
     progress: &'a dyn Progress,
-    /// The number of copies when open places were closed the last time.
+    /// The number of copies when all open places were last closed.
     tried: usize,
 }
 
@@ -127,7 +128,10 @@ impl Search<'_> {
         bounds
     }
 
-    /// Nothing fails within these bounds: a proof, a reason to try more rounds, or the end.
+    /// Handles the answer that there is no violating run; `bounds` are those that the solver's proof used. If it
+    /// used none, the program is safe. If it used the bound on rounds, that bound is raised and `None` is returned.
+    /// Otherwise it used a bound of the user: the program is safe if there is no run without bounds, either, and
+    /// else the verdict is unknown.
     fn no_run(&mut self, bounds: &[Bound]) -> Option<Verdict> {
         if bounds.is_empty() {
             return Some(Verdict::Safe(Certificate::Unrolling(certificate(&self.unrolling))));
@@ -136,7 +140,7 @@ impl Search<'_> {
             self.rounds += (self.rounds / 4).max(1);
             return None;
         }
-        // The solver used the user's bound, but perhaps without need.
+        // The solver used the user's bound in its proof, but perhaps a proof without it exists.
         match self.unrolling.solve(&[], &[], &Limits::NONE) {
             Solved::NoRun { .. } => Some(Verdict::Safe(Certificate::Unrolling(certificate(&self.unrolling)))),
             _ => Some(self.stopped(match bounds[0] {
@@ -146,12 +150,13 @@ impl Search<'_> {
         }
     }
 
-    /// Excludes a path that goes through open places, or finds a real one on the way.
+    /// Refines the unrolling so that a path through open places is excluded; returns a path without open places if
+    /// one is found meanwhile.
     ///
-    /// A path that repeats itself is not worth a copy. Otherwise its open places are closed, and the solver
-    /// says which of them are in the way of all runs; if there is another run, its open places are closed
-    /// too. The places in the way get copies, and some others with them, since a real run will need
-    /// them all.
+    /// If the path repeats a state or a call, the repetition is forbidden, and no copy is made. Otherwise its open
+    /// places are closed by assumptions and the solver is asked again. If there is another run, its open places are
+    /// closed, too. If there is none, the solver names the closed places that exclude all runs; these get copies,
+    /// and so do some of the other open places of the path, since a real run will need all of them.
     fn refine(&mut self, path: Path) -> Option<Path> {
         const EFFORT: Limits = Limits { conflicts: Some(2_000), decisions: None, deadline: None };
         const PATHS: usize = 4;
@@ -187,15 +192,15 @@ impl Search<'_> {
         path.open.is_empty().then_some(path)
     }
 
-    /// Demands that what a path does twice be different.
+    /// Adds clauses that forbid the repetitions of a path.
     fn exclude(&mut self, path: &Path) {
         for &(outer, inner) in &path.repeats {
             self.unrolling.differ(outer, inner);
         }
     }
 
-    /// Closes all open places, when there is much that is new: a run that the solver finds then is real.
-    /// Where the places that are in its way are few, they get copies.
+    /// Closes all open places by assumptions, if the unrolling has grown enough since the last time. A run that the
+    /// solver then finds is real. If it finds none because of a few places only, these get copies.
     fn try_without_open_places(&mut self) -> Option<Path> {
         const EFFORT: Limits = Limits { conflicts: Some(2_000), decisions: None, deadline: None };
         const FEW: usize = 4;
@@ -220,7 +225,7 @@ impl Search<'_> {
         }
     }
 
-    /// A real run: the shortest one that costs little.
+    /// The verdict for a real run, after shortening it with little effort.
     fn found(mut self, mut best: Path) -> Verdict {
         self.shorten(&mut best);
         let blocks = self.unrolling.blocks;
@@ -228,11 +233,11 @@ impl Search<'_> {
         Verdict::Unsafe(Trace::Sequential(tree))
     }
 
-    /// Looks for a run with fewer blocks on a path, by halving.
+    /// Looks for a run with fewer blocks on a path, by bisection.
     fn shorten(&mut self, best: &mut Path) {
         const EFFORT: Limits = Limits { conflicts: Some(1_000), decisions: None, deadline: None };
         let most_copies = self.unrolling.copies.len() + self.unrolling.copies.len() / 4 + 64;
-        // No run goes through so few blocks only.
+        // It is known that no run has at most this many blocks on a path.
         let mut too_few = 0;
         while too_few + 1 < best.depth {
             let depth = too_few + (best.depth - too_few) / 2;

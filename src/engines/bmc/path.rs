@@ -1,8 +1,8 @@
-//! The run that a model describes: which copies it goes through, where it is open, where it repeats itself.
+//! The run that a model describes: which copies it goes through, which open sites it uses, and what it repeats.
 //!
-//! The run is followed from the root down: in each copy the model's choices and outcomes of calls determine the
-//! way, and with it the values that the next copies begin with. Activations are followed one by one with
-//! an explicit stack, the innermost last, so the activations around one are known when it is looked at.
+//! The run is followed from the root down: in each copy, the choices and call results of the model determine the
+//! path, and so the values with which the next copies begin. Activations are processed one by one with an explicit
+//! stack, in such an order that the enclosing activations of each one are known when it is processed.
 
 use std::collections::hash_map::Entry;
 
@@ -19,21 +19,21 @@ use crate::symbolic::walk::{End, Goal, Truth, run};
 /// A run through the unrolling.
 #[derive(Debug, Default)]
 pub(super) struct Path {
-    /// The open sites it goes through.
+    /// The open sites on the run.
     pub open: Vec<SiteId>,
-    /// Copies that do the same thing twice, the outer one first.
+    /// Pairs of copies that repeat a state or a call, the outer one first.
     pub repeats: Vec<(SiteId, SiteId)>,
-    /// The most blocks from the root down.
+    /// The greatest number of blocks from the root down.
     pub depth: u32,
-    /// One per activation, the root's first; of use only if nothing is open.
+    /// One outline per activation, the root's first; only meaningful if `open` is empty.
     pub outlines: Vec<Outline>,
 }
 
-/// What an activation comes to.
+/// How an activation ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Outcome {
+enum ActivationEnd {
     Fails,
-    /// With these results.
+    /// The activation returns these results.
     Returns(Vec<bool>),
 }
 
@@ -42,22 +42,22 @@ struct Pending {
     site: SiteId,
     outline: usize,
     nesting: usize,
-    /// What the caller passes.
+    /// The values that the caller passes.
     passed: Vec<bool>,
-    outcome: Outcome,
+    outcome: ActivationEnd,
 }
 
 /// Two nested activations with equal signatures are interchangeable: block, passed values, outcome.
-type Signature = (u32, Vec<bool>, Outcome);
+type Signature = (u32, Vec<bool>, ActivationEnd);
 
-/// Follows the model that the solver has.
+/// Follows the run of the model that the solver holds.
 pub(super) fn follow(unrolling: &Unrolling<'_>) -> Path {
     let mut follower = Follower { unrolling, path: Path::default(), pending: Vec::new() };
     let root = unrolling.site(Unrolling::ROOT);
     let passed = unrolling.passed(unrolling.template(Unrolling::ROOT));
     let passed: Vec<bool> =
         root.inputs[..passed].iter().map(|&term| unrolling.value_of_input(term)).collect();
-    follower.call(Unrolling::ROOT, 0, passed, Outcome::Fails);
+    follower.call(Unrolling::ROOT, 0, passed, ActivationEnd::Fails);
     // The signatures of the activations that enclose the current one.
     let mut around: Vec<Option<Signature>> = Vec::new();
     let mut done: FxHashMap<Signature, SiteId> = FxHashMap::default();
@@ -91,8 +91,8 @@ struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// Notes an activation, and gives the position of its outline.
-    fn call(&mut self, site: SiteId, nesting: usize, passed: Vec<bool>, outcome: Outcome) -> usize {
+    /// Records an activation to be followed, and returns the position of its outline.
+    fn call(&mut self, site: SiteId, nesting: usize, passed: Vec<bool>, outcome: ActivationEnd) -> usize {
         let outline = self.path.outlines.len();
         let procedure = self.unrolling.template(site).block.procedure;
         let end = OutlineEnd::Exit;
@@ -101,7 +101,7 @@ impl Follower<'_> {
         outline
     }
 
-    /// Follows one activation through its copies, as far as there are copies.
+    /// Follows one activation through its copies, until it ends or reaches an open site.
     fn follow(&mut self, activation: Pending) {
         let unrolling = self.unrolling;
         let blocks = unrolling.blocks;
@@ -137,7 +137,7 @@ impl Follower<'_> {
             }
             let goal = goal(template, &truth, &activation.outcome);
             let Some((walked, end)) = goal.and_then(|goal| run(blocks, block, &truth, goal)) else {
-                unreachable!("a copy does what its site promises");
+                unreachable!("the model satisfies the clauses of every copy");
             };
             let nesting = activation.nesting + 1;
             for step in walked {
@@ -147,7 +147,7 @@ impl Follower<'_> {
                     let matters = |slot: u32| blocks.scopes.is_live(*callee, Procedure::EXIT, slot as usize);
                     let results = slots.iter().zip(results).filter(|(slot, _)| matters(**slot));
                     let value = |(_, &var): (_, &VarId)| unrolling.value_of(copy.own(template, var));
-                    let outcome = Outcome::Returns(results.map(value).collect());
+                    let outcome = ActivationEnd::Returns(results.map(value).collect());
                     self.enter(at, call, nesting, &truth, outcome)
                 });
                 steps.push(OutlineStep { edge: step.edge, updates: step.updates, callee });
@@ -155,7 +155,7 @@ impl Follower<'_> {
             match end {
                 End::Violation(violation) => break OutlineEnd::Violation(violation),
                 End::Inside(call) => {
-                    let callee = self.enter(at, call, nesting, &truth, Outcome::Fails);
+                    let callee = self.enter(at, call, nesting, &truth, ActivationEnd::Fails);
                     break OutlineEnd::Inside { edge: block.calls[call].edge, callee };
                 }
                 End::Cut(Procedure::EXIT) => break OutlineEnd::Exit,
@@ -172,11 +172,20 @@ impl Follower<'_> {
         outline.end = end;
     }
 
-    /// The callee of a call on the way.
-    fn enter(&mut self, at: SiteId, call: usize, nesting: usize, truth: &Truth, outcome: Outcome) -> usize {
+    /// Records the activation of a call on the path, and returns the position of its outline.
+    fn enter(
+        &mut self,
+        at: SiteId,
+        call: usize,
+        nesting: usize,
+        truth: &Truth,
+        outcome: ActivationEnd,
+    ) -> usize {
         let unrolling = self.unrolling;
         let site = unrolling.site(at).copy.as_ref().and_then(|copy| unrolling.child(copy, call as u32));
-        let Some(site) = site else { unreachable!("control can come where it comes") };
+        let Some(site) = site else {
+            unreachable!("the model's path uses only positions that control can reach")
+        };
         let callee = unrolling.template(site);
         let arguments = &unrolling.template(at).block.calls[call].arguments;
         let passed = callee.inputs[..unrolling.passed(callee)].iter();
@@ -195,7 +204,7 @@ impl Follower<'_> {
             unrolling.child(copy, position as u32)
         });
         let (Some(found), Some(next)) = (found, next) else {
-            unreachable!("control can come where it comes")
+            unreachable!("the model's path uses only positions that control can reach")
         };
         let arrived = &block.arrivals[found].values;
         let slots = unrolling.template(next).inputs.iter();
@@ -203,12 +212,12 @@ impl Follower<'_> {
     }
 }
 
-/// What the run comes to in a copy.
-fn goal(template: &Template, truth: &Truth, outcome: &Outcome) -> Option<Goal> {
+/// Where the run leaves the copy: at a violation, or at a cut.
+fn goal(template: &Template, truth: &Truth, outcome: &ActivationEnd) -> Option<Goal> {
     let block = &template.block;
-    if *outcome == Outcome::Fails && truth.value(block.fails) {
+    if *outcome == ActivationEnd::Fails && truth.value(block.fails) {
         return Some(Goal::Failure);
     }
     let arrival = block.arrivals.iter().find(|arrival| truth.value(arrival.guard))?;
-    (arrival.node != Procedure::EXIT || *outcome != Outcome::Fails).then_some(Goal::Cut(arrival.node))
+    (arrival.node != Procedure::EXIT || *outcome != ActivationEnd::Fails).then_some(Goal::Cut(arrival.node))
 }

@@ -1,21 +1,22 @@
-//! The unrolling as evidence, without copies that no run can come to.
+//! The unrolling as a certificate, without copies that no run can reach.
 //!
-//! An activation that comes to a forbidden label, for one, never returns, and what lies behind its call is
-//! never entered. The solver knows that; evidence that names such copies would only be longer.
+//! For example, an activation that reaches a forbidden label never returns, so the code behind its call is never
+//! entered. The solver derives this from the clauses; a certificate that lists such copies would be longer without
+//! need.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::unrolling::{Copy, SiteId, Unrolling};
+use super::unrolling::{SiteId, UnrolledCopy, Unrolling};
 use crate::evidence::certificate::{self, BlockCopy, Site};
 use crate::model::{Action, Node, ProcId, Procedure};
 
-/// The certificate of an unrolling in which nothing fails.
+/// The certificate of an unrolling in which no run violates the property.
 pub(super) fn certificate(unrolling: &Unrolling<'_>) -> certificate::Unrolling {
     let blocks = unrolling.blocks;
     let heads = |id: ProcId| blocks.cuts(id).heads().map(move |node| (id, node));
     let cuts = blocks.task.program.procedure_ids().flat_map(heads).collect();
     let entered = entered(unrolling);
-    // The number of a copy among those that stay.
+    // For every copy, its number among the copies that are in the certificate.
     let mut number: Vec<Option<u32>> = Vec::with_capacity(entered.len());
     let mut copies = Vec::new();
     for (&id, &is_entered) in unrolling.copies.iter().zip(&entered) {
@@ -39,7 +40,7 @@ pub(super) fn certificate(unrolling: &Unrolling<'_>) -> certificate::Unrolling {
     certificate::Unrolling { cuts, copies, different }
 }
 
-/// Which copies control can come to, if open places do anything.
+/// Which copies control can reach, if open places may do anything.
 fn entered(unrolling: &Unrolling<'_>) -> Vec<bool> {
     let count = unrolling.copies.len();
     let mut returns = vec![false; count];
@@ -66,19 +67,19 @@ fn entered(unrolling: &Unrolling<'_>) -> Vec<bool> {
 }
 
 struct Walk {
-    /// Whether the activation can come to its exit from here.
+    /// Whether the activation can reach its exit from here.
     returns: bool,
     /// How control can leave the block for another one.
     sites: FxHashSet<Site>,
 }
 
-/// Goes through the block of a copy, whatever the data.
+/// Traverses the block of a copy, ignoring data.
 fn walk(unrolling: &Unrolling<'_>, id: SiteId, returns: &[bool]) -> Walk {
     let blocks = unrolling.blocks;
     let block = &unrolling.template(id).block;
     let procedure = blocks.task.program.procedure(block.procedure);
     let cuts = blocks.cuts(block.procedure);
-    let children = unrolling.site(id).copy.iter().flat_map(Copy::children);
+    let children = unrolling.site(id).copy.iter().flat_map(UnrolledCopy::children);
     let children: FxHashMap<Site, bool> = children
         .filter_map(|child| {
             let number = unrolling.number(child)?;

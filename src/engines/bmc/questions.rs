@@ -1,8 +1,8 @@
-//! What the solver is told and asked about an unrolling.
+//! The clauses and the questions about an unrolling that go to the solver.
 //!
-//! The clauses say that the root fails, and leave open sites free: without assumptions a question
-//! over-approximates. Assumptions close sites: those beyond a bound by one selector for all of them, others one
-//! by one, which under-approximates.
+//! The clauses say that the root fails, and leave open sites unconstrained, so a question without assumptions
+//! over-approximates the program. Assumptions close sites: all sites beyond a bound are closed by one selector,
+//! other sites one by one. With closed sites, a question under-approximates the program.
 
 use cusp_encodings::{Lit, Polarity, Term, VarId};
 use cusp_solvers::sat::{Answer, Limits};
@@ -14,9 +14,9 @@ use crate::model::Procedure;
 /// The answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Solved {
-    /// There is a run, and the solver has it.
+    /// There is a run, and the solver holds its model.
     Run,
-    /// There is none; these bounds and closed sites are the reason.
+    /// There is no run; the solver's proof used these bounds and closed sites.
     NoRun { bounds: Vec<Bound>, sites: Vec<SiteId> },
     /// The solver was stopped.
     Stopped,
@@ -56,13 +56,13 @@ impl Unrolling<'_> {
         }
     }
 
-    /// The literal that closes the sites just beyond a bound, as far as [`Unrolling::close_beyond`] tells it.
+    /// The literal that closes the sites just beyond a bound; [`Unrolling::close_beyond`] adds the clauses for it.
     pub fn selector(&mut self, bound: Bound) -> Lit {
         let solver = &mut self.solver;
         *self.selectors.entry(bound).or_insert_with(|| solver.new_var().pos_lit())
     }
 
-    /// Closes a site wherever this bound holds, if anybody asks for the bound.
+    /// Adds clauses that close a site whenever this bound is assumed. Does nothing if the bound has no selector.
     pub fn close_beyond(&mut self, bound: Bound, id: SiteId) {
         if let Some(&selector) = self.selectors.get(&bound) {
             for term in [self.site(id).returns, self.site(id).fails] {
@@ -74,7 +74,7 @@ impl Unrolling<'_> {
         }
     }
 
-    /// Makes sure that paths of at most so many blocks can be asked for.
+    /// Creates the selector for paths of at most `depth` blocks, and its clauses.
     pub fn prepare_depth(&mut self, depth: u32) {
         let bound = Bound::Depth(depth);
         if !self.selectors.contains_key(&bound) {
@@ -87,10 +87,10 @@ impl Unrolling<'_> {
         }
     }
 
-    /// Demands that two copies of the same block differ, the first an ancestor of the second.
+    /// Requires that two copies of the same block differ; the first is an ancestor of the second.
     ///
-    /// In one activation: they begin with different values. Otherwise, as calls: not both fail or both
-    /// return with the same results after the same entry.
+    /// Within one activation, they must begin with different values. In different activations, they are calls: if
+    /// their entries are equal, they must not both fail, and must not both return the same results.
     pub fn differ(&mut self, outer: SiteId, inner: SiteId) {
         self.different.insert((outer, inner));
         let is_loop = self.site(outer).activation == self.site(inner).activation;
@@ -130,7 +130,7 @@ impl Unrolling<'_> {
         some
     }
 
-    /// Adds: if `premise`, then one of the ways. The premise is a variable or false.
+    /// Adds the clause that `premise` implies one of `ways`. The premise is a variable or false.
     pub fn imply(&mut self, premise: Term, ways: &[Term]) {
         if premise == Term::FALSE || ways.contains(&Term::TRUE) {
             return;
@@ -142,17 +142,18 @@ impl Unrolling<'_> {
         self.solver.add_clause(&clause);
     }
 
-    /// The literal that implies a term; for a variable it is the variable.
+    /// A literal that implies the term; for a variable, the literal of that variable.
     fn literal(&mut self, term: Term) -> Lit {
         self.encoder.encode(&self.arena, term, Polarity::Positive, &mut *self.solver)
     }
 
-    /// The value of a variable in the model; one that the solver has not met may have any.
+    /// The value of a variable in the model. A variable that the solver does not know may have any value; false is
+    /// returned.
     pub fn value_of(&self, var: VarId) -> bool {
         self.encoder.var_literal(&self.arena, var).is_some_and(|lit| self.solver.value(lit))
     }
 
-    /// The value of an input that is a variable in the model.
+    /// The value in the model of an input that is a variable.
     pub fn value_of_input(&self, input: Term) -> bool {
         self.encoder.literal(input).is_some_and(|lit| self.solver.value(lit))
     }

@@ -1,10 +1,9 @@
-//! Where control comes round: the edges between blocks that close a cycle.
+//! The edges between blocks that close a cycle; control *comes round* when it takes one of them.
 //!
-//! Blocks lead to others by calls and by loops. A depth-first search from the block at the start finds the
-//! edges back to a block that is still open; every cycle of blocks has one. A recursion is closed by a
-//! call, since the blocks of a procedure are entered through its entry. Counting these edges
-//! along a path of copies counts loop iterations and nested recursive calls, and leaves calls that do not come
-//! round for free.
+//! A block leads to other blocks by calls and by loops. A depth-first search from the block at the start finds the
+//! edges back to a block that is still on the search stack; every cycle of blocks contains one. For a recursion,
+//! this edge is a call, since the blocks of a procedure are entered through its entry. Counting these edges along a
+//! path of copies counts loop iterations and nested recursive calls; calls that close no cycle are not counted.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -48,13 +47,13 @@ impl Rounds {
         Self { closing }
     }
 
-    /// Whether control comes round when it goes from one block to the other.
+    /// Whether the edge from one block to the other closes a cycle.
     pub fn closes(&self, from: Start, to: Start) -> bool {
         self.closing.contains(&(from, to))
     }
 }
 
-/// The blocks that a block leads to, whatever the data.
+/// The blocks that a block leads to, ignoring data.
 fn successors(blocks: &Blocks<'_>, (id, start): Start) -> Vec<Start> {
     let procedure = blocks.task.program.procedure(id);
     let cuts = blocks.cuts(id);

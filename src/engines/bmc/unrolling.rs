@@ -1,17 +1,17 @@
-//! The unrolling: a tree of copies of blocks as one growing set of clauses.
+//! The unrolling: a tree of copies of blocks, encoded as a growing set of clauses.
 //!
-//! A *site* is a place where control may enter a block: a call of a copy, or an arrival of a copy at a
-//! loop head. It has the values with which the block is entered, and, in common with the other sites of its
-//! activation, the results with which the activation returns. Two variables say whether the run that is
-//! looked for *returns* through the site or *fails* behind it. A site without a copy is *open*: nothing is said
-//! about these variables but that control must come to a loop head before anything can happen behind it, so an
-//! open site may do anything. *Expanding* a site makes the copy, and with it
+//! A *site* is a place where control may enter a block: a call of a copy, or an arrival of a copy at a loop head.
+//! It has terms for the values with which the block is entered, and for the results with which its activation
+//! returns; the sites of one activation share these results. Two variables say whether the run that is searched for
+//! *returns* through the site or *fails* behind it. A site without a copy is *open*: these variables are
+//! unconstrained, except that at a loop head they imply that control arrives there. So an open site may do
+//! anything. *Expanding* a site makes the copy, and adds these clauses:
 //!
-//! - returns -> the copy comes to the exit with these results, or one of its loop sites returns;
+//! - returns -> the copy reaches the exit with these results, or one of its loop sites returns;
 //! - fails -> the copy violates the property, in itself or in a call, or one of its loop sites fails.
 //!
-//! Only these directions are needed: the clauses have a model iff there is a run through copies and open sites
-//! in which the root fails.
+//! The converse implications are not needed: the clauses have a model iff there is a run through copies and open
+//! sites in which the root fails.
 //!
 //! Invariant (numbers): copies are numbered in the order in which they were made, so parents come first; the
 //! children of a copy are consecutive sites, sorted by their positions in the block.
@@ -33,53 +33,53 @@ use crate::symbolic::block::{Block, Blocks, Instance};
 use crate::symbolic::template::{Role, Template};
 
 define_id!(
-    /// A place where control may enter a block.
+    /// Identifies a site, a place where control may enter a block.
     SiteId, "s"
 );
 
-/// A site, see the module's documentation.
+/// A site; see the documentation of the module.
 #[derive(Debug)]
 pub(super) struct Site {
     pub parent: Option<SiteId>,
-    /// Among the calls and then the arrivals of the parent's block.
+    /// The position of the site in the parent's block: first the calls are numbered, then the arrivals.
     pub position: u32,
-    /// How; the root is not entered from anywhere.
+    /// The call or the loop head by which control enters; `None` for the root.
     pub entered: Option<certificate::Site>,
-    /// The site where its activation begins.
+    /// The site where the activation of this site begins.
     pub activation: SiteId,
     pub template: u32,
-    /// Sites from the root down to this one.
+    /// The number of sites from the root down to this one, including both.
     pub depth: u32,
-    /// How often control comes round on the way.
+    /// How many edges on the way from the root close a cycle (see [`super::rounds`]).
     pub rounds: u32,
     /// How many of these are calls.
     pub recursion: u32,
-    /// What the block begins with. At a call, locals that are no parameters are missing until there is a
-    /// copy.
+    /// The values with which the block begins. At a call, the locals that are not parameters are added only when
+    /// the copy is made.
     pub inputs: Vec<Term>,
     pub results: Rc<[Term]>,
     pub returns: Term,
     pub fails: Term,
-    pub copy: Option<Copy>,
+    pub copy: Option<UnrolledCopy>,
 }
 
-/// What is known of an expanded site.
+/// The copy of the block at an expanded site.
 #[derive(Clone, Debug)]
-pub(super) struct Copy {
-    /// In the order of expansion.
+pub(super) struct UnrolledCopy {
+    /// The number of the copy, in the order of expansion.
     pub number: u32,
-    /// The first of its own variables.
+    /// The number of the first variable that belongs to this copy.
     first_var: u32,
     children: Range<u32>,
 }
 
-impl Copy {
-    /// The sites it leads to.
+impl UnrolledCopy {
+    /// The sites to which the copy leads.
     pub fn children(&self) -> impl Iterator<Item = SiteId> + use<> {
         self.children.clone().map(SiteId)
     }
 
-    /// The variable of the copy that stands for a variable of the block which is no input.
+    /// The variable of the copy for a variable of the block that is not an input.
     pub fn own(&self, template: &Template, var: VarId) -> VarId {
         VarId::new(self.first_var + template.own(var))
     }
@@ -88,18 +88,18 @@ impl Copy {
 /// A bound on the sites that may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Bound {
-    /// Control comes round at most so often.
+    /// Control comes round at most this many times.
     Rounds(u32),
-    /// At most so many recursive calls are nested.
+    /// At most this many recursive calls are nested.
     Recursion(u32),
-    /// At most so many blocks lie on a path.
+    /// At most this many blocks lie on a path.
     Depth(u32),
 }
 
 pub(super) struct Unrolling<'a> {
     pub blocks: &'a Blocks<'a>,
     reach: &'a Reach,
-    /// What the run may cost; expanding many sites takes long.
+    /// The budget, which is checked while many sites are expanded, since that takes long.
     pub budget: Budget,
     rounds: Rounds,
     templates: Vec<Template>,
@@ -110,18 +110,18 @@ pub(super) struct Unrolling<'a> {
     pub sites: Vec<Site>,
     /// The expanded sites, by the number of the copy.
     pub copies: Vec<SiteId>,
-    /// What closes the sites just beyond a bound.
+    /// For each bound, the literal that closes the sites just beyond it.
     pub(super) selectors: BTreeMap<Bound, Lit>,
-    /// Pairs of copies that must differ.
+    /// Pairs of copies that are required to differ.
     pub different: BTreeSet<(SiteId, SiteId)>,
     pub queries: u64,
 }
 
 impl<'a> Unrolling<'a> {
-    /// The entry of the start procedure.
+    /// The site at the entry of the start procedure.
     pub const ROOT: SiteId = SiteId(0);
 
-    /// The root alone, expanded; it must fail.
+    /// An unrolling that consists of the expanded root only, with the requirement that the root fails.
     pub fn new(blocks: &'a Blocks<'a>, reach: &'a Reach, bounds: &[Bound], budget: &Budget) -> Self {
         let mut unrolling = Self {
             blocks,
@@ -172,14 +172,14 @@ impl<'a> Unrolling<'a> {
         &self.templates[self.site(id).template as usize]
     }
 
-    /// The site of a copy at a position of its block, if control can come there.
-    pub fn child(&self, copy: &Copy, position: u32) -> Option<SiteId> {
+    /// The site of a copy at a position of its block, if control can reach that position.
+    pub fn child(&self, copy: &UnrolledCopy, position: u32) -> Option<SiteId> {
         let range = copy.children.start as usize..copy.children.end as usize;
         let found = self.sites[range].binary_search_by_key(&position, |site| site.position).ok()?;
         Some(SiteId(copy.children.start + found as u32))
     }
 
-    /// How many inputs of a block are passed by a call; they come first.
+    /// How many inputs of a block are passed by a call. They come before the other inputs.
     pub fn passed(&self, template: &Template) -> usize {
         let width = self.blocks.scopes.scope(template.block.procedure).entry_width() as u32;
         template.inputs.partition_point(|&slot| slot < width)
@@ -195,7 +195,7 @@ impl<'a> Unrolling<'a> {
         }
     }
 
-    /// Whether control comes round at a site.
+    /// Whether control comes round when it enters a site.
     pub fn comes_round(&self, id: SiteId) -> bool {
         let site = self.site(id);
         site.parent.is_some_and(|parent| self.site(parent).rounds < site.rounds)
@@ -216,14 +216,15 @@ impl<'a> Unrolling<'a> {
         number
     }
 
-    /// Makes the copy of an open site.
+    /// Makes the copy for an open site.
     pub fn expand(&mut self, id: SiteId) {
         let block = Rc::clone(&self.template(id).block);
         let (instance, first_var) = self.instantiate(id, &block);
         let first_child = self.sites.len() as u32;
         let number = self.copies.len() as u32;
         self.copies.push(id);
-        self.sites[id.index()].copy = Some(Copy { number, first_var, children: first_child..first_child });
+        self.sites[id.index()].copy =
+            Some(UnrolledCopy { number, first_var, children: first_child..first_child });
         self.add_calls(id, &block, &instance);
         self.add_arrivals(id, &block, &instance);
         let end = self.sites.len() as u32;
@@ -232,11 +233,11 @@ impl<'a> Unrolling<'a> {
         }
     }
 
-    /// The terms of a new copy, and the first of its own variables.
+    /// The terms of a new copy, and the number of its first own variable.
     fn instantiate(&mut self, id: SiteId, block: &Block) -> (Instance, u32) {
         let site = &mut self.sites[id.index()];
         let template = &self.templates[site.template as usize];
-        // Nobody passes anything to the root, and locals that are no parameters to anyone.
+        // No call passes values to the root, and no call passes values for locals that are not parameters.
         while site.inputs.len() < template.inputs.len() {
             site.inputs.push(self.arena.fresh());
         }
@@ -293,7 +294,7 @@ impl<'a> Unrolling<'a> {
         }
     }
 
-    /// Adds the loop sites of a new copy, and says when the copy returns and fails.
+    /// Adds the loop sites of a new copy, and the clauses that say when the copy returns and fails.
     fn add_arrivals(&mut self, id: SiteId, block: &Block, instance: &Instance) {
         let (may_return, may_fail) = (self.site(id).returns, self.site(id).fails);
         let mut ways_to_return = Vec::new();

@@ -1,40 +1,42 @@
-//! What could lead to new thread states with more threads.
+//! Candidates: pairs of threads that could lead to new thread states if there were more threads.
 //!
-//! Let `R` be the thread states that some number of threads reaches. With more threads, the first new
-//! thread state cannot be that of the thread that moves, since `R` is closed under moves: it is that of
-//! a thread that happens to be there, or one that is started. So, unless a started thread is new, some
-//! transition of a thread in `(r, h)` to shared state `s` meets another in `(r, g)`, both in `R`, and
-//! takes it to a `(s, g')` that is not; `g'` is `g` unless others are moved along. The number of threads
-//! is a cutoff iff no two such threads can be there at once, whatever their number.
+//! Let `R` be the set of thread states that some number of threads reaches. With more threads, the first new thread
+//! state cannot be that of the thread that moves, since `R` is closed under moves. It is the thread state of
+//! another thread that is present, or of a thread that is started. So, unless a started thread is new, some
+//! transition of a thread in `(r, h)` to shared state `s` happens while another thread is in `(r, g)`, both in `R`,
+//! and takes that thread to a `(s, g')` that is not in `R`; `g'` is `g` unless the transition moves other threads
+//! along. The number of threads is a cutoff iff no two such threads can be present at once, for any number of
+//! threads.
 //!
-//! Of all that was said about `R`, the first half needs only that it holds the thread states of the initial
-//! states and is closed under moves: a part of what the threads reach will do, if it is closed. If no
-//! candidate of such a part is realizable, it is all that any number of threads reaches, so the threads that
-//! reach it are enough, and the rest of their states need not be looked at.
+//! One direction of this needs only that `R` contains the thread states of the initial states and is closed under
+//! moves. So a part of what the threads reach is enough, if it is closed: if no candidate of such a part is
+//! realizable, the part is everything that any number of threads reaches. Then the threads that reach it are
+//! enough, and the rest of their states need not be explored.
 //!
-//! The printed test knows no started threads and no broadcasts, and asks for `(s, l_j)` where it means
-//! `(s, h_j)`; if the two local states are the same, two threads are needed there
-//! ([errata 25](crate::errata::item_25), [errata 26](crate::errata::item_26)).
+//! The printed test does not handle started threads and broadcasts, and it asks for `(s, l_j)` where `(s, h_j)` is
+//! meant; if the two local states are the same, two threads are needed there ([errata 25](crate::errata::item_25),
+//! [errata 26](crate::errata::item_26)).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::threads::{Action, ThreadState};
 use crate::net::{Marking, PlaceId};
 
-/// What was found about a set of thread states.
+/// The candidates of a set of thread states, and whether the set is closed.
 #[derive(Clone, Debug, Default)]
 pub struct Candidates {
-    /// A thread that moves leaves the set: it is not yet all that the threads reach.
+    /// Whether a moving thread leaves the set. Then the set is not yet everything that the threads reach.
     pub moves_on: bool,
-    /// A started thread is in a state that is not in the set: one thread more reaches it.
+    /// Whether a started thread is in a state outside the set, which one more thread reaches.
     pub starts_new: bool,
-    /// The triples of the paper: who moves, who is there, and where the first goes.
+    /// The triples of the paper: the thread state that moves, the one that is present, and where the first one
+    /// goes.
     pub triples: BTreeSet<(ThreadState, ThreadState, ThreadState)>,
-    /// What must not be coverable: a shared state with two threads.
+    /// The markings that must not be coverable: a shared state with two threads.
     pub pairs: BTreeSet<Marking>,
 }
 
-/// The candidates among these thread states.
+/// Computes the candidates of a set of thread states.
 #[must_use]
 pub fn candidates(actions: &[Action], reached: &BTreeSet<ThreadState>) -> Candidates {
     let mut locals: BTreeMap<PlaceId, Vec<PlaceId>> = BTreeMap::new();

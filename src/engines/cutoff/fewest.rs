@@ -1,10 +1,10 @@
-//! The fewest threads that cover a target, without counting up to them.
+//! The fewest threads that cover a target, found without exploring all smaller numbers of threads.
 //!
-//! With a fixed number of threads that are never started, a system is a net whose initial markings hold that
-//! many tokens, and what fewer threads cover, more cover, too. So a run with `n` threads and a proof that
-//! `n - 1` do not reach a target say that `n` is the least number, whatever the size of the state space.
-//! Both are the evidence: see [`Fewest`]. Proofs often need no search at all: where tokens are neither made nor lost, a linear
-//! invariant counts them.
+//! If threads are never started, a system with a fixed number of threads is a net whose initial markings hold that
+//! many tokens, and more threads cover everything that fewer threads cover. So a run with `n` threads and a proof
+//! that `n - 1` threads do not reach a target show that `n` is the least number, whatever the size of the state
+//! space. Both are the evidence: see [`Fewest`]. The proofs often need no search at all: where tokens are neither
+//! made nor lost, a linear invariant counts them.
 
 use crate::budget::Budget;
 use crate::engines::Engine;
@@ -15,12 +15,12 @@ use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Initial, Net, PlaceId, PlaceKind, Range};
 use crate::progress::Quiet;
 
-/// How much is tried.
+/// The limits of an attempt.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Elements that the backward search follows for one number.
+    /// The greatest number of elements that the backward search follows for one number of threads.
     pub elements: usize,
-    /// Markings that the forward search reaches for one number.
+    /// The greatest number of markings that the forward search reaches for one number of threads.
     pub markings: usize,
 }
 
@@ -35,8 +35,9 @@ impl Effort {
     }
 }
 
-/// The fewest threads of a system without started threads, all of which but a fixed number begin in one
-/// local state, with what shows it; `None` if it has another form, or the effort was not enough.
+/// The fewest threads that cover a target, and the evidence for this number. The system must not start threads, and
+/// all threads except a fixed number must begin in the same local state. Returns `None` if the system does not have
+/// this form, or if the effort was not enough.
 #[must_use]
 pub fn fewest(net: &Net, effort: Effort, budget: &Budget) -> Option<(usize, Fewest)> {
     let (pool, others) = pool(net)?;
@@ -53,7 +54,7 @@ pub fn fewest(net: &Net, effort: Effort, budget: &Budget) -> Option<(usize, Fewe
     }
 }
 
-/// The local state that any number of threads begin in, and how many begin elsewhere.
+/// The local state in which any number of threads may begin, and the number of threads that begin elsewhere.
 fn pool(net: &Net) -> Option<(PlaceId, u64)> {
     let mut pool = None;
     let mut others = 0_u64;
@@ -79,7 +80,7 @@ enum Decided {
     Run(FiringSequence),
 }
 
-/// An answer, if one of the engines has one.
+/// Answers the question by the first engine that can.
 fn decide(net: &Net, effort: Effort, budget: &Budget) -> Option<Decided> {
     let engines: [&dyn Engine<Net>; 2] = [
         &Backward { most_elements: Some(effort.elements) },

@@ -1,24 +1,24 @@
-//! How many threads are enough: thread-state cutoffs.
+//! Thread-state cutoffs: how many threads are enough to reach all thread states.
 //!
 //! Implements: A. Kaiser, D. Kroening, T. Wahl, "Dynamic Cutoff Detection in Parameterized Concurrent
 //! Programs", CAV 2010, algorithm 1 with explicit states (ECUT).
 //!
-//! Theorem used: see [`candidates`](mod@candidates). `n` is a cutoff iff no candidate of the thread
-//! states that `n` threads reach is realizable; since the rounds go up from the fewest threads, the first
-//! cutoff found is the least. With threads that start threads, the rounds are over the *most* threads at
-//! once, and one too many is not started.
+//! Theorem used: see [`candidates`](mod@candidates). `n` is a cutoff iff no candidate of the thread states that `n`
+//! threads reach is realizable. The rounds go up from the fewest threads, so the first cutoff found is the least.
+//! If threads can start threads, a round bounds the number of threads that exist *at once*, and a thread beyond the
+//! bound is not started.
 //!
-//! Evidence: [`CutoffEvidence`], which `certify` checks: what the rounds reach by exploring them again, that no
-//! candidate is realizable by an uncoverability proof. A cutoff is about single thread states; whether the
-//! targets can be covered, which may ask for several threads, is answered on its own
+//! Evidence: [`CutoffEvidence`], which `certify` checks: it explores the rounds again to check what they reach, and
+//! checks an uncoverability proof to see that no candidate is realizable. A cutoff is about single thread states.
+//! Whether the targets can be covered, which may need several threads at once, is a separate answer
 //! ([errata 27](crate::errata::item_27)).
 //!
-//! Deviation: candidates that an earlier proof rules out are not asked about again, and one that was
-//! found realizable ends later rounds as long as it is a candidate. The search for the next round and the
-//! proof run side by side, and each ends the other when its answer makes it pointless. Where no target can be
-//! covered, a round ends early if what it has reached is closed under moves and no candidate of it is
-//! realizable: then that is all. Where one can be covered and the rounds grow large, [`fewest`](mod@fewest)
-//! looks for the number of threads by proofs instead.
+//! Deviation: candidates that an earlier proof rules out are not checked again, and a round ends without a new
+//! proof if one of its candidates is already known to be realizable. The exploration of the next round and the
+//! proof run in parallel, and each stops the other when its answer makes the other one superfluous. If no target
+//! can be covered, a round ends early when the set that it has reached is closed under moves and no candidate of
+//! this set is realizable: then no number of threads reaches more. If a target can be covered and the rounds grow
+//! large, [`fewest`](mod@fewest) looks for the number of threads by proofs instead.
 
 pub mod candidates;
 pub mod fewest;
@@ -42,12 +42,15 @@ use candidates::{Candidates, candidates};
 use fewest::{Effort, fewest};
 use threads::{Action, Exploration, Reached, Stage, actions, fewest_threads};
 
-/// When rounds are given up for proofs. What is found does not depend on it, but how much of it is.
+/// When the search switches from exploring rounds to proofs. The settings do not affect the correctness of the
+/// result, but they affect whether one is found.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// States of one round before it is asked whether what they show is all, for the first time.
+    /// The number of states of one round after which the search first checks whether any number of threads reaches
+    /// more.
     pub in_a_round: usize,
-    /// States of all rounds before the number of threads to a target is looked for otherwise.
+    /// The number of states of all rounds after which the number of threads for a target is searched by
+    /// [`fewest`](mod@fewest).
     pub in_all: usize,
 }
 
@@ -57,18 +60,18 @@ impl Default for Patience {
     }
 }
 
-/// Whether a target of a net can be covered by any number of threads. Asked before the rounds, which may take much longer:
-/// the verdict says what they will find.
+/// Decides whether a target of a net can be covered by any number of threads. This is asked before the rounds,
+/// which may take much longer, because the verdict says what they will find.
 #[must_use]
 pub fn coverable(net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
     Mcov::default().run(net, budget, progress)
 }
 
-/// Finds the least cutoff of a net of threads, or the fewest of them that cover a target; `verdict` says whether targets
-/// can be covered, as far as that is known. Nobody has checked what it finds.
+/// Finds the least cutoff of a net of threads, or the fewest threads that cover a target. `verdict` says whether
+/// targets can be covered, if that is known. The result has not been checked yet.
 ///
 /// # Errors
-/// If a transition is not one of a thread.
+/// If some transition is not a move of a thread.
 pub fn search(
     threads: &Net,
     verdict: &NetVerdict,
@@ -77,7 +80,7 @@ pub fn search(
     progress: &dyn Progress,
 ) -> Result<CutoffEvidence, NotATts> {
     let Some(actions) = actions(threads) else {
-        return Err(NotATts("a transition is not one of a thread".to_owned()));
+        return Err(NotATts("some transition is not a move of a thread".to_owned()));
     };
     let mut search = Search {
         net: threads,
@@ -95,7 +98,7 @@ pub fn search(
     let Search { rounds, unrealizable, realizable, fewest: mut shown, .. } = search;
     let threads_to_target = match (&found, verdict) {
         (Found::Target(n), _) => Some(*n),
-        // A cutoff is about single threads; targets may need more of them.
+        // A cutoff is about single thread states; a target may need several threads.
         (Found::Cutoff(_), NetVerdict::Unsafe(_)) => {
             let counted = fewest(threads, Effort::FIRST, budget);
             counted.map(|(n, why)| {
@@ -112,22 +115,23 @@ struct Search<'n> {
     net: &'n Net,
     actions: Vec<Action>,
     rounds: Vec<Round>,
-    /// Proofs of earlier rounds: what is above one of these is not coverable.
+    /// Minimal markings of earlier proofs: a marking above one of these is not coverable.
     ruled_out: Vectors,
-    /// Candidates that are realizable.
+    /// The candidates that are known to be realizable.
     can_be_covered: BTreeSet<Marking>,
-    /// The evidence of both.
+    /// The evidence for `ruled_out`.
     unrealizable: Vec<Unrealizable>,
+    /// The evidence for `can_be_covered`.
     realizable: Vec<Realizable>,
-    /// How the number of threads to a target was found, if not by rounds.
+    /// The evidence for the number of threads that cover a target, if it was not found by rounds.
     fewest: Option<Fewest>,
-    /// Whether targets can be covered.
+    /// Whether targets can be covered, if that is known.
     verdict: &'n NetVerdict,
     patience: Patience,
 }
 
-/// What the proof said about the candidates.
-enum Backward {
+/// The answer of the proof search about the candidates.
+enum CandidateAnswer {
     Unrealizable,
     Realizable,
     Unknown(Reason),
@@ -178,19 +182,19 @@ impl Search<'_> {
             let ahead = self.ahead(&now, if known { None } else { Some(open) }, budget);
             let realizable = match &ahead.backward {
                 None => known.then_some(true),
-                Some(Backward::Unrealizable) => Some(false),
-                Some(Backward::Realizable) => Some(true),
-                Some(Backward::Unknown(_)) => None,
+                Some(CandidateAnswer::Unrealizable) => Some(false),
+                Some(CandidateAnswer::Realizable) => Some(true),
+                Some(CandidateAnswer::Unknown(_)) => None,
             };
             if let Some(round) = self.rounds.last_mut() {
                 round.realizable = realizable;
                 round.backward += ahead.backward_time;
             }
             match (ahead.backward, ahead.next) {
-                (Some(Backward::Unrealizable), _) => return Found::Cutoff(reached.threads),
+                (Some(CandidateAnswer::Unrealizable), _) => return Found::Cutoff(reached.threads),
                 (_, Some(Ok(next))) => {
                     if next.is_all && next.reached.thread_states == reached.thread_states {
-                        // What is said of the next round is said of the same thread states.
+                        // The next round reached the same thread states, so its proof also holds for this round.
                         self.unrealizable.extend(next.proof);
                         if let Some(round) = self.rounds.last_mut() {
                             round.realizable = Some(false);
@@ -202,7 +206,7 @@ impl Search<'_> {
                     }
                     now = next;
                 }
-                (Some(Backward::Unknown(reason)), _) | (_, Some(Err(reason))) => {
+                (Some(CandidateAnswer::Unknown(reason)), _) | (_, Some(Err(reason))) => {
                     return Found::Unknown(budget.exhausted().unwrap_or(reason));
                 }
                 (_, None) => return Found::Unknown(Reason::Interrupted),
@@ -210,14 +214,15 @@ impl Search<'_> {
         }
     }
 
-    /// Whether more threads reach more, as far as is known without asking.
+    /// Whether more threads are known to reach more thread states, without a new proof search.
     fn is_known_to_grow(&self, found: &Candidates, reached: &Reached) -> bool {
         found.starts_new
             || self.start_is_new(reached)
             || found.pairs.iter().any(|pair| self.can_be_covered.contains(pair))
     }
 
-    /// Explores so many threads, and stops to ask whether what was reached is all that there is.
+    /// Explores a number of threads, with pauses to check whether the set reached so far is everything that any
+    /// number of threads reaches.
     fn explore(&self, threads: usize, budget: &Budget) -> Result<Explored, Reason> {
         let begin = Instant::now();
         let mut exploration = Exploration::new(self.net, &self.actions, threads, budget)?;
@@ -243,8 +248,8 @@ impl Search<'_> {
         }
     }
 
-    /// If a part of what threads reach is all that any number of threads reaches: the proof about its candidates, as
-    /// far as earlier ones are not enough.
+    /// Checks whether `part` contains all thread states that any number of threads reaches. If so, returns the
+    /// proof about its candidates, as far as earlier proofs do not cover them.
     fn shown_to_be_all(&self, part: &Reached, budget: &Budget) -> Option<Vec<Unrealizable>> {
         let found = candidates(&self.actions, &part.thread_states);
         if found.moves_on || self.is_known_to_grow(&found, part) {
@@ -260,14 +265,14 @@ impl Search<'_> {
         }
     }
 
-    /// Whether these can be covered.
+    /// The net in which the question is whether one of these markings can be covered.
     fn question(&self, pairs: Vec<Marking>) -> Net {
         let target = |least| Target { least, ..Target::default() };
         Net { targets: pairs.into_iter().map(target).collect(), ..self.net.clone() }
     }
 
-    /// Whether there are initial states with thread states that were not reached: so few threads do not
-    /// stand in all local states that threads may start in.
+    /// Whether there are initial states with thread states that were not reached. This happens if there are fewer
+    /// threads than local states in which threads may start.
     fn start_is_new(&self, reached: &Reached) -> bool {
         let ranges = self.net.initial.ranges();
         let is_shared = |place| matches!(self.net.place(place).kind, PlaceKind::Shared(_));
@@ -278,16 +283,16 @@ impl Search<'_> {
         })
     }
 
-    /// Candidates that no earlier proof rules out.
+    /// The candidates that no earlier proof rules out.
     fn open(&self, found: &Candidates) -> Vec<Marking> {
         let is_open = |pair: &&Marking| self.ruled_out.below(pair.entries()).next().is_none();
         found.pairs.iter().filter(is_open).cloned().collect()
     }
 
-    /// Asks whether candidates are realizable, and explores the next number of threads, side by side.
+    /// Checks whether candidates are realizable, and explores the next number of threads in parallel.
     fn ahead(&mut self, now: &Explored, open: Option<Vec<Marking>>, budget: &Budget) -> Ahead {
         if open.as_ref().is_some_and(Vec::is_empty) {
-            return Ahead { backward: Some(Backward::Unrealizable), ..Ahead::default() };
+            return Ahead { backward: Some(CandidateAnswer::Unrealizable), ..Ahead::default() };
         }
         let reached = &now.reached;
         let question = open.map(|pairs| self.question(pairs));
@@ -342,8 +347,8 @@ impl Search<'_> {
         ahead
     }
 
-    /// What a verdict about candidates says, also for later.
-    fn learn(&mut self, verdict: NetVerdict, question: &Net) -> Backward {
+    /// Turns a verdict about candidates into an answer, and stores its evidence for later rounds.
+    fn learn(&mut self, verdict: NetVerdict, question: &Net) -> CandidateAnswer {
         match verdict {
             NetVerdict::Safe(certificate) => {
                 let markings: Vec<Marking> =
@@ -356,7 +361,7 @@ impl Search<'_> {
                     self.ruled_out.insert(element.entries());
                 }
                 self.unrealizable.push(Unrealizable { markings, certificate });
-                Backward::Unrealizable
+                CandidateAnswer::Unrealizable
             }
             NetVerdict::Unsafe(run) => {
                 let mut marking = run.initial.clone();
@@ -370,38 +375,39 @@ impl Search<'_> {
                     self.can_be_covered.insert(target.least.clone());
                     self.realizable.push(Realizable { marking: target.least.clone(), run: run.clone() });
                 }
-                Backward::Realizable
+                CandidateAnswer::Realizable
             }
-            NetVerdict::Unknown(unknown) => Backward::Unknown(unknown.reason),
+            NetVerdict::Unknown(unknown) => CandidateAnswer::Unknown(unknown.reason),
         }
     }
 }
 
-/// What a number of threads reaches.
+/// The result of exploring a number of threads.
 struct Explored {
     reached: Reached,
-    /// It may not be all of it, but no number of threads reaches more.
+    /// Whether it is proved that no number of threads reaches more. Then the exploration may have been stopped
+    /// early.
     is_all: bool,
-    /// Why no number of threads reaches more, as far as earlier proofs do not say it.
+    /// The proof of this, as far as earlier proofs do not cover it.
     proof: Vec<Unrealizable>,
     forward_time: Duration,
     backward_time: Duration,
 }
 
-/// What is known about the next round.
+/// What was found out while looking ahead to the next round.
 #[derive(Default)]
 struct Ahead {
-    backward: Option<Backward>,
+    backward: Option<CandidateAnswer>,
     backward_time: Duration,
     next: Option<Result<Explored, Reason>>,
 }
 
-/// The answer to a question about candidates.
+/// Answers a question about candidates.
 fn ask(question: &Net, budget: &Budget) -> NetVerdict {
     Mcov::default().run(question, budget, &Quiet)
 }
 
-/// Nothing that runs there panics unless there is a bug, and then this thread shall, too.
+/// The result of a thread. A panic there is a bug, and is passed on.
 fn join<T>(handle: std::thread::ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -1,7 +1,7 @@
-//! Thread states that a fixed number of threads can reach.
+//! The thread states that a fixed number of threads can reach.
 //!
-//! Invariant (sorted): a state is its shared state followed by the local states of its threads in
-//! order, so that states that differ in the names of threads only are one.
+//! Invariant (sorted): a state consists of its shared state, followed by the sorted local states of its threads. So
+//! states that differ only in the names of threads are equal.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,35 +9,35 @@ use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
-use crate::engines::nets::karp_miller::unwind::{Directed, replay};
+use crate::engines::nets::karp_miller::unwind::{AimedFiring, replay};
 pub use crate::evidence::cutoff::ThreadState;
 use crate::evidence::{FiringSequence, Reason};
 use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition, TransitionId};
 
-/// What a transition does to threads.
+/// The effect of a transition on threads.
 #[derive(Clone, Debug)]
 pub struct Action {
-    /// As a transition of the net.
+    /// The transition of the net.
     pub transition: TransitionId,
     /// The shared state before and after.
     pub shared: (PlaceId, PlaceId),
-    /// The thread that moves.
+    /// The local states of the moving thread before and after.
     pub moves: Option<(PlaceId, PlaceId)>,
-    /// A thread that is started.
+    /// The local state of a thread that is started.
     pub starts: Option<PlaceId>,
-    /// Where other threads may go, if they do not stay.
+    /// The local states to which other threads may go. A thread whose local state is missing here stays.
     pub passive: BTreeMap<PlaceId, Vec<PlaceId>>,
 }
 
 impl Action {
-    /// Where a thread that does not move itself may go.
+    /// The local states to which a thread may go when another thread moves.
     #[must_use]
     pub fn passively(&self, local: PlaceId) -> Vec<PlaceId> {
         self.passive.get(&local).cloned().unwrap_or_else(|| vec![local])
     }
 }
 
-/// The actions of a net whose tokens are threads; `None` if some transition is not one.
+/// The actions of a net whose tokens are threads; `None` if some transition is not an action of threads.
 #[must_use]
 pub fn actions(net: &Net) -> Option<Vec<Action>> {
     net.transition_ids().map(|id| action(net, id, net.transition(id))).collect()
@@ -81,20 +81,20 @@ fn split(net: &Net, marking: &Marking) -> Option<(PlaceId, Vec<PlaceId>)> {
     Some((shared?, locals))
 }
 
-/// What a number of threads can reach.
+/// The states that a number of threads can reach.
 #[derive(Clone, Debug)]
 pub struct Reached {
-    /// So many threads at once at most.
+    /// The greatest number of threads at once.
     pub threads: usize,
-    /// Global states up to the names of threads.
+    /// The number of global states, up to the names of threads.
     pub states: usize,
     /// The thread states.
     pub thread_states: BTreeSet<ThreadState>,
-    /// A run to a target; then, or if there was a pause, the rest is not complete.
+    /// A run to a target, if one was met. In that case, and after a pause, the other fields are not complete.
     pub target: Option<FiringSequence>,
 }
 
-/// The fewest threads that the initial states have, and at least one.
+/// The smallest number of threads in an initial state, but at least one.
 #[must_use]
 pub fn fewest_threads(net: &Net) -> usize {
     usize::try_from(net.threads(&net.initial.least())).unwrap_or(usize::MAX).max(1)
@@ -102,47 +102,48 @@ pub fn fewest_threads(net: &Net) -> usize {
 
 type State = Box<[u32]>;
 
-/// A state lists its threads, so it takes memory for each of them, and so does every round.
+/// The greatest number of threads that is explored. A state lists its threads, so every state takes memory for each
+/// of them.
 pub const MOST_THREADS: usize = 10_000;
 
-/// How far an exploration has come.
+/// How far an exploration has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// All states were looked at, or a target was met.
+    /// All states were expanded, or a target was met.
     Complete,
-    /// Nothing new was seen for as long as it had taken to see all the rest.
+    /// No new thread state was found while the number of expanded states doubled.
     Settled,
 }
 
-/// All that at most so many threads at once can do. A thread that would be one too many is not started,
-/// and the rest of the transition happens.
+/// Explores what at most a given number of threads at once can do. A thread beyond this number is not started, but
+/// the rest of the transition happens.
 ///
-/// States that showed a new thread state come first: it is thread states that are looked for, and most of
-/// them are seen long before the last state is.
+/// States that have shown a new thread state are expanded first: the goal is to find thread states, and most of
+/// them are found long before the last state is expanded.
 #[derive(Debug)]
 pub struct Exploration<'a> {
     net: &'a Net,
     by_shared: BTreeMap<u32, Vec<&'a Action>>,
     states: IndexSet<State, FxBuildHasher>,
-    /// For each state, where it comes from.
+    /// For each state, the state and the transition from which it was first reached.
     origins: Vec<(u32, TransitionId)>,
     looked_at: Vec<bool>,
     promising: Vec<u32>,
     next: usize,
-    /// States that were looked at, all and when the last thread state was seen or the last pause made.
+    /// The number of expanded states: now, and when the last thread state was found or the last pause was made.
     done: usize,
     done_before: usize,
     reached: Reached,
 }
 
 impl<'a> Exploration<'a> {
-    /// The initial states.
+    /// Begins an exploration with the initial states.
     ///
     /// # Errors
     /// If there are too many threads for states that list them one by one, or the budget is used up.
     pub fn new(net: &'a Net, actions: &'a [Action], threads: usize, budget: &Budget) -> Result<Self, Reason> {
         if threads > MOST_THREADS {
-            let why = format!("the rounds begin with {threads} threads, and end at {MOST_THREADS}");
+            let why = format!("{threads} threads are more than the {MOST_THREADS} that can be explored");
             return Err(Reason::GaveUp(why));
         }
         let mut by_shared: BTreeMap<u32, Vec<&Action>> = BTreeMap::new();
@@ -162,7 +163,7 @@ impl<'a> Exploration<'a> {
             done_before: 0,
             reached,
         };
-        // Where threads start threads, a system that begins with fewer has room for them.
+        // If threads can start threads, initial states with fewer threads are explored, too.
         let can_start = actions.iter().any(|action| action.starts.is_some());
         let least = if can_start { fewest_threads(net).min(threads) } else { threads };
         let start = (u32::MAX, TransitionId::from_index(0));
@@ -174,19 +175,20 @@ impl<'a> Exploration<'a> {
         Ok(exploration)
     }
 
-    /// What was reached so far.
+    /// The states that were reached so far.
     #[must_use]
     pub fn reached(&self) -> &Reached {
         &self.reached
     }
 
-    /// The answer.
+    /// Ends the exploration and returns what was reached.
     #[must_use]
     pub fn into_reached(self) -> Reached {
         self.reached
     }
 
-    /// Looks at states until all are done or it is time for a pause, which is never before so many of them.
+    /// Expands states until all are expanded or it is time for a pause. There is no pause before `least` states
+    /// were expanded.
     ///
     /// # Errors
     /// If the budget is used up, or a run to a target does not replay.
@@ -219,7 +221,7 @@ impl<'a> Exploration<'a> {
         Ok(Stage::Complete)
     }
 
-    /// The state to look at now.
+    /// The next state to expand.
     fn take(&mut self) -> Option<usize> {
         let promising = self.promising.pop().map(|at| at as usize);
         let at = promising.or_else(|| {
@@ -254,7 +256,8 @@ impl<'a> Exploration<'a> {
     }
 }
 
-/// The initial states with so many threads, or with all that there are if their number is fixed.
+/// The initial states with a number of threads. If the number of threads is fixed by the net, there are as many as
+/// the net says.
 fn initial_states(net: &Net, threads: usize, budget: &Budget) -> Result<Vec<State>, Reason> {
     let mut shared = None;
     let mut fixed: Vec<u32> = Vec::new();
@@ -274,7 +277,8 @@ fn initial_states(net: &Net, threads: usize, budget: &Budget) -> Result<Vec<Stat
     let Some(shared) = shared else { return Ok(Vec::new()) };
     let rest = if unbounded.is_empty() { 0 } else { threads.saturating_sub(fixed.len()) };
     let mut all = Vec::new();
-    // How many of the unbounded places are decided, and how many threads are left for the others.
+    // Each entry holds the number of unbounded places that are decided, the number of threads left for the others,
+    // and the local states so far.
     let mut open = vec![(0, rest, fixed)];
     while let Some((decided, left, locals)) = open.pop() {
         if let Some(reason) = budget.exhausted() {
@@ -303,9 +307,9 @@ fn is_met(target: &Marking, state: &[u32]) -> bool {
     })
 }
 
-/// All that an action can lead to.
+/// All successors of a state by an action.
 ///
-/// Threads that may choose where they go make very many states, so the budget is asked on the way.
+/// If threads can choose where they go, there are very many successors, so the budget is checked meanwhile.
 fn fire(
     action: &Action,
     state: &[u32],
@@ -331,7 +335,8 @@ fn fire(
     if action.passive.is_empty() {
         partial[0].extend(&others);
     } else {
-        // Threads in one local state are alike: only how many go where counts.
+        // Threads in the same local state are interchangeable: only the number of threads that go to each local
+        // state matters.
         let mut i = 0;
         while i < others.len() {
             let same = others[i..].iter().take_while(|&&l| l == others[i]).count();
@@ -340,7 +345,7 @@ fn fire(
             let splits = splits(same, &to, budget)?;
             for before in &partial {
                 for split in &splits {
-                    ask_now_and_then(extended.len(), budget)?;
+                    check_budget_sometimes(extended.len(), budget)?;
                     extended.push([&before[..], split].concat());
                 }
             }
@@ -355,13 +360,13 @@ fn fire(
     Ok(())
 }
 
-/// Stops at a multiple of a thousand, if the budget is used up.
-fn ask_now_and_then(steps: usize, budget: &Budget) -> Result<(), Reason> {
+/// Checks the budget when `steps` is a multiple of a thousand.
+fn check_budget_sometimes(steps: usize, budget: &Budget) -> Result<(), Reason> {
     let reason = if steps.is_multiple_of(1_000) { budget.exhausted() } else { None };
     reason.map_or(Ok(()), Err)
 }
 
-/// All multisets of so many of the places.
+/// All multisets of `count` elements of the places.
 fn splits(count: usize, places: &[PlaceId], budget: &Budget) -> Result<Vec<Vec<u32>>, Reason> {
     let mut partial: Vec<(Vec<u32>, usize)> = vec![(Vec::new(), count)];
     for (i, &place) in places.iter().enumerate() {
@@ -369,7 +374,7 @@ fn splits(count: usize, places: &[PlaceId], budget: &Budget) -> Result<Vec<Vec<u
         let mut extended = Vec::new();
         for (split, left) in partial {
             for here in if is_last { left } else { 0 }..=left {
-                ask_now_and_then(extended.len(), budget)?;
+                check_budget_sometimes(extended.len(), budget)?;
                 let mut more = split.clone();
                 more.extend(std::iter::repeat_n(place.index() as u32, here));
                 extended.push((more, left - here));
@@ -380,8 +385,8 @@ fn splits(count: usize, places: &[PlaceId], budget: &Budget) -> Result<Vec<Vec<u
     Ok(partial.into_iter().map(|(split, _)| split).collect())
 }
 
-/// The run that led to a state, replayed on the net. Where a thread was one too many it is started
-/// there, which takes nothing away.
+/// The run that led to a state, replayed on the net. In the replay, threads beyond the bound are started as well;
+/// additional threads do not prevent any step.
 fn run_to(
     net: &Net,
     states: &IndexSet<State, FxBuildHasher>,
@@ -396,7 +401,7 @@ fn run_to(
     while let (before, transition) = origins[at]
         && before != u32::MAX
     {
-        steps.push(Directed::new(net, transition, &marking(at)?));
+        steps.push(AimedFiring::new(net, transition, &marking(at)?));
         at = before as usize;
     }
     steps.reverse();

@@ -1,13 +1,13 @@
-//! A Petri net as a program that threads run.
+//! Translates a Petri net into a program that threads run.
 //!
-//! Every token is a thread, and there is one more local state than there are places: a pool that all
-//! threads start in, that tokens come from and go to. Threads first set up an initial marking, then run
-//! transitions; a transition that takes or gives several tokens is a chain of thread transitions between
-//! shared states of its own, and so is a target. This is the translation of the paper (its nets have as
-//! many local states as this one gives them), so cutoffs can be compared. The count is that of threads in
-//! the translation: the pool counts, and a chain needs its threads one after the other.
+//! Every token is a thread, and there is one more local state than there are places: a pool in which all threads
+//! start, and which supplies and collects tokens. Threads first set up an initial marking, then run transitions. A
+//! transition that takes or gives several tokens is a chain of thread transitions between its own shared states,
+//! and so is a target. This is the translation of the paper (its nets have as many local states as this translation
+//! produces), so cutoffs can be compared. A cutoff counts the threads of the translation, including those in the
+//! pool; the steps of a chain are taken by threads one after the other.
 //!
-//! Nets with transfers go through [`System::of`], where tokens that are taken step aside.
+//! Nets with transfers are translated by [`System::of`], in which tokens that are taken step aside.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,8 @@ use crate::net::tts::{Arrow, InitialState, NotATts, Rule, System, TargetState, T
 use crate::net::{Marking, Net, Transition};
 use crate::source::Span;
 
-/// A token more is a thread transition more: beyond this, nobody waits for the rounds.
+/// The greatest number of thread transitions. Every token of a transition needs one; with more than this, the
+/// rounds would take too long.
 const MOST_RULES: u128 = 200_000;
 
 /// A net whose tokens are threads, and whose targets can be covered iff those of the net can.
@@ -29,7 +30,7 @@ pub fn thread_net(net: &Net) -> Result<Net, NotATts> {
     if !net.is_monotone() {
         return Err(NotATts("the net tests for zero".to_owned()));
     }
-    // Counted before anything is written: every token is a step, and every move is part of one.
+    // The rules are counted before any is made: every token needs one step, and every move is part of one.
     let steps = |t: &Transition| t.take.total().saturating_add(t.give.total());
     let moves = |t: &Transition| t.moves.iter().map(|m| m.flow.places().len() as u128).sum::<u128>();
     let rules = net.transitions.iter().fold(0_u128, |sum, t| sum.saturating_add(steps(t) + moves(t)));

@@ -1,20 +1,19 @@
-//! A concrete run out of path edges whose values were chosen lazily.
+//! Builds a concrete run from path edges whose values were chosen lazily.
 //!
-//! Path edges remember how they came about, but a variable that was open when a path edge was
-//! added may have been decided by a later step. So a run is made in two passes:
-//! - *backward*, from the end of a run to its entry: which values does the rest of the run demand
-//!   at every step? A call demands what its callee's run demands, given what is demanded of
-//!   the callee's exit.
-//! - *forward*, from a total entry state: every step keeps what it does not write, and writes what
-//!   is demanded; what nobody demands is set to false, which is always possible because it is
-//!   open.
+//! Every path edge has an origin, but a variable that was open when the path edge was added may have been decided
+//! by a later step. So a run is built in two passes:
+//! - The *backward* pass goes from the end of a run to its entry. It computes which values the rest of the run
+//!   demands at every step. A call demands what the run of its callee demands, given the demand on the callee's
+//!   exit.
+//! - The *forward* pass starts from an entry state with values for all variables. Every step keeps the variables
+//!   that it does not write, and writes the values that are demanded. A written variable without a demand is set to
+//!   false; this is possible because its value is open.
 //!
-//! Both passes share runs: a run is determined by the path edge at its end, the demand on its
-//! end, and, going forward, its entry state. Both use explicit stacks, because calls nest
-//! as deeply as the program makes them.
+//! Both passes share runs: a run is determined by the path edge at its end, the demand on its end, and, in the
+//! forward pass, its entry state. Both use explicit stacks, because calls can be nested deeply.
 //!
-//! Invariant (decreasing): the run of a summary ends in a path edge that is older than the one
-//! which the summary led to, so neither pass can go round in circles.
+//! Invariant (decreasing): the run of a summary ends in a path edge that is older than the path edge to which the
+//! summary led, so neither pass can loop.
 
 use std::rc::Rc;
 
@@ -26,30 +25,30 @@ use crate::evidence::trace::{CallTree, End, Run, RunId, State, Step, Valuation};
 use crate::model::cube::{Cube, low_bits};
 use crate::model::{Action, Call, EdgeId, ProcId};
 
-/// The run from a procedure's entry to a path edge, as far as it is determined.
+/// The run from the entry of a procedure to a path edge, with the values that are determined.
 #[derive(Debug)]
 struct Outline {
     procedure: ProcId,
-    /// The path edges on the way, from the entry on.
+    /// The path edges on the run, from the entry on.
     path: Vec<u32>,
-    /// What is demanded of the state at each of them.
+    /// The demand on the state at each of them.
     demands: Vec<Cube>,
 }
 
 type OutlineKey = (u32, Cube);
 type RunKey = (u32, Cube, u128);
 
-/// An outline under construction, from its end to its beginning.
+/// An outline that is being built from its end to its beginning.
 struct Backward {
     key: OutlineKey,
     path: Vec<u32>,
-    /// Filled from the end.
+    /// The demands so far, the last one of the run first.
     demands: Vec<Cube>,
-    /// Position in `path` that the last demand belongs to.
+    /// The position in `path` of the last demand.
     at: usize,
 }
 
-/// A run under construction, from its beginning to its end.
+/// A run that is being built from its beginning to its end.
 struct Forward {
     key: RunKey,
     outline: Rc<Outline>,
@@ -68,7 +67,7 @@ struct Builder<'a> {
 pub(super) fn build(search: &Saturation<'_>, found: Found) -> CallTree {
     let mut builder =
         Builder { search, outlines: FxHashMap::default(), done: FxHashMap::default(), runs: Vec::new() };
-    // From the violation up to the start: the calls that do not return.
+    // This goes from the violation up to the start, through the calls that do not return.
     let mut levels: Vec<(Rc<Outline>, OutlineKey, Option<Caller>)> = Vec::new();
     let mut key = (found.path_edge, found.state);
     loop {
@@ -83,7 +82,7 @@ pub(super) fn build(search: &Saturation<'_>, found: Found) -> CallTree {
         let globals = entry.keep(low_bits(search.scopes.globals));
         key = (caller.from, caller.before.now.or(globals));
     }
-    // And down again, with values.
+    // This goes down again and computes the values.
     let mut unfinished = Vec::new();
     let mut state = None;
     for (outline, key, caller) in levels.iter().rev() {
@@ -130,7 +129,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Globals and parameters of a callee, from the caller's state.
+    /// The globals and parameters at the entry of a callee, computed from the caller's state.
     fn passed_values(&self, caller: &Caller, state: u128, callee: &Outline) -> u128 {
         let interface = self.interface_at_entry(callee.procedure);
         let args = caller.passed.or(callee.demands[0]).value() & interface & !self.globals();
@@ -179,8 +178,8 @@ impl Builder<'_> {
         Backward { key, at: path.len() - 1, path, demands: vec![demand] }
     }
 
-    /// What is demanded before the step to `path[at]`, or the outline that must be known first.
-    /// Strengthens the last demand by what the step itself decided.
+    /// The demand before the step to `path[at]`, or the key of an outline that must be built first. Also
+    /// strengthens the last demand by the values that the step itself decided.
     fn demand_before(&self, top: &mut Backward) -> Result<Cube, OutlineKey> {
         let id = top.path[top.at];
         let demand = top.demands.last_mut().expect("the end has a demand");
@@ -221,7 +220,7 @@ impl Builder<'_> {
         targets.fold(0, |mask, &var| mask | 1 << self.search.scopes.slot(var))
     }
 
-    /// What a demand on the state after a call demands of the callee's exit.
+    /// The demand on the callee's exit that follows from a demand on the state after a call.
     fn demand_at_exit(&self, caller: &Caller, demand: Cube) -> Cube {
         let mut exit = demand.keep(self.globals() & !self.call_targets(caller));
         let call = self.call_of(caller);
@@ -239,7 +238,7 @@ impl Builder<'_> {
         Forward { key, outline, state, steps: Vec::new() }
     }
 
-    /// Completes a run, and the runs it calls.
+    /// Builds the rest of a run, and the runs that it calls.
     fn finish(&mut self, run: &mut Forward) {
         let mut callees: Vec<Forward> = Vec::new();
         loop {
@@ -260,7 +259,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes the next step of a run, or names the callee's run that must be known first.
+    /// Takes the next step of a run, or returns the callee's run that must be built first.
     fn advance(&mut self, run: &mut Forward) -> Result<(), Forward> {
         let at = run.steps.len() + 1;
         let id = run.outline.path[at];

@@ -4,14 +4,14 @@
 //! thesis, ETH Zurich 2010, table 5.1, one state at a time; with counter abstraction (chapter 7:
 //! threads with equal local states are not told apart) when symmetry reduction is on.
 //!
-//! Theorem used: threads run the same program and have no identity that it can see, so states
-//! that differ in the order of their threads only reach the same thread states.
+//! Theorem used: threads run the same program and have no identity that the program can observe, so states that
+//! differ only in the order of their threads reach the same thread states.
 //!
 //! Evidence: [`Certificate::SystemStates`], or an interleaving.
 //!
-//! Deviation: values are chosen lazily, as in [`super::path_edges`]. Without a bound on the
-//! number of threads, or with a very large one, rounds n = 1, 2, ... explore the runs with at most n
-//! threads at once; a round that never wants more proves the program safe for any number.
+//! Deviation: values are chosen lazily, as in [`super::path_edges`]. If the number of threads is unbounded, or the
+//! bound is very large, rounds n = 1, 2, ... explore the runs with at most n threads at once. A round in which no
+//! run needs more threads proves the program safe for any number of threads.
 
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
@@ -24,15 +24,15 @@ use crate::evidence::{Certificate, Reason, SystemState, Trace, Unknown, Verdict}
 use crate::model::Task;
 use crate::progress::Progress;
 
-/// Stacks deeper than this are not followed. Programs that recurse in threads have no
-/// decision procedure, and others do not come near it.
+/// Stacks deeper than this are not followed. For programs that recurse in threads there is no decision procedure,
+/// and other programs have much smaller stacks.
 const MAX_STACK: usize = 64;
 
-/// A larger bound on the number of threads is come to in rounds, as if there were none.
+/// If the bound on the number of threads is larger than this, it is approached in rounds, as if there were none.
 const LARGE_BOUND: u32 = 1000;
 
-/// Threads that rounds look at, over all states and rounds, before they give up: they should end
-/// without a time limit too.
+/// The total number of threads in all states of all rounds after which the engine gives up, so that rounds end even
+/// without a time limit.
 const MAX_WORK_IN_ROUNDS: usize = 2_000_000;
 
 /// How a state was first reached.
@@ -43,11 +43,11 @@ pub(super) struct Parent {
     pub action: Move,
 }
 
-/// Where the search ended.
+/// The violation with which the search ended.
 pub(super) struct Found {
-    /// Number of the state.
+    /// The number of the state.
     pub state: u32,
-    /// The state, as far as the violation decided it.
+    /// The state, with the values that the violation decided.
     pub decided: SystemState,
     pub thread: usize,
     pub violation: Violation,
@@ -58,11 +58,11 @@ pub(super) struct Exploration<'a> {
     pub system: System<'a>,
     pub states: IndexSet<SystemState, FxBuildHasher>,
     pub parents: Vec<Option<Parent>>,
-    /// Other rounds with more threads may follow.
+    /// Whether rounds with more threads may follow.
     in_rounds: bool,
-    /// Some run was not followed because it wanted more threads.
+    /// Whether some run was not followed because it needed more threads.
     threads_cut: bool,
-    /// Some run was not followed because its stack grew too deep.
+    /// A procedure on a stack that grew too deep to be followed, if there is one.
     stack_cut: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run(
     too_many_threads(task).into()
 }
 
-/// What the rounds before this one have seen, from the first round on.
+/// What the rounds before this one have shown, if there were any.
 fn seen_before(first: u32, bound: u32) -> Option<String> {
     match bound - 1 {
         n if n < first => None,
@@ -121,7 +121,7 @@ fn seen_before(first: u32, bound: u32) -> Option<String> {
     }
 }
 
-/// Why rounds gave up.
+/// The reason why the rounds ended without an answer.
 fn too_many_threads(task: &Task) -> Reason {
     match task.threads {
         None => Reason::UnboundedThreads,
@@ -152,7 +152,7 @@ impl Exploration<'_> {
             }
             progress.say(&|| {
                 let (seen, bound) = (self.states.len(), self.system.bound);
-                format!("{seen} states with up to {bound} threads, {} to go on from", seen - next)
+                format!("{seen} states with up to {bound} threads, {} to expand", seen - next)
             });
             if let Some(found) = self.expand(next as u32) {
                 return Ok(Some(found));

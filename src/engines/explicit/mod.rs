@@ -1,9 +1,8 @@
 //! The reference engine: explicit states, independent of terms and solvers.
 //!
-//! Slow and obviously right, it is the oracle of every other engine. It decides sequential
-//! programs by `path_edges` and systems of threads by `interleavings`. Values of variables are
-//! chosen only when a statement depends on them, so that wide programs with narrow questions
-//! stay small.
+//! This engine is slow but simple, and serves as the oracle for every other engine. It decides sequential programs
+//! by `path_edges` and systems of threads by `interleavings`. The value of a variable is chosen only when a
+//! statement depends on it, so a program with many variables has few states if only few of them matter.
 
 mod call_tree;
 mod interleavings;
@@ -24,11 +23,11 @@ use scope::Scopes;
 /// The reference engine and its reductions; all of them on by default.
 #[derive(Clone, Copy, Debug)]
 pub struct Explicit {
-    /// Forget the values of dead variables.
+    /// Whether the values of dead variables are forgotten.
     pub forget_dead: bool,
-    /// Do not tell threads with equal local states apart.
+    /// Whether states that differ only in the order of their threads are identified.
     pub symmetry: bool,
-    /// Give up on a sequential program with more path edges.
+    /// The greatest number of path edges; the engine gives up on a sequential program with more.
     pub most_path_edges: usize,
 }
 
@@ -47,7 +46,7 @@ impl Engine for Explicit {
         Scopes::fit(&task.program)
     }
 
-    /// Path edges speak of every node of the program.
+    /// The certificate contains path edges at every node of the program, so the program must not be reduced.
     fn reduction(&self) -> Option<Keep> {
         None
     }

@@ -4,15 +4,15 @@
 //! Graph Reachability", POPL 1995, in the form of T. Ball, S. K. Rajamani, "Bebop: A Symbolic
 //! Model Checker for Boolean Programs", SPIN 2000, with explicit states.
 //!
-//! Theorem used: a state of a procedure is reachable iff some path edge from a reachable entry
-//! leads to it; calls are stepped over by the summaries of the callee, which are its path edges
-//! at the exit. Stacks are never explored, so recursion does no harm.
+//! Theorem used: a state of a procedure is reachable iff some path edge from a reachable entry leads to it. Calls
+//! are stepped over by the summaries of the callee, which are its path edges at the exit. Stacks are never
+//! explored, so recursion needs no special treatment.
 //!
 //! Evidence: [`Certificate::PathEdges`], or a shared call tree.
 //!
-//! Deviation: values are chosen lazily. A path edge fixes only the variables that some statement
-//! has looked at; the others may have any value, and a *linked* one has the value it had at the
-//! entry, whatever that was. A statement that depends on an open variable decides it both ways.
+//! Deviation: values are chosen lazily. A path edge fixes only the variables on which some statement has depended.
+//! The others are *open*: they may have any value. An open variable that is *linked* has the same value as at the
+//! entry, whatever that is. If a statement depends on an open variable, both values are tried.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -40,7 +40,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    /// Gives an open variable a value; a linked one had it at the entry already.
+    /// Gives an open variable a value; a linked variable gets it at the entry, too.
     fn decide(mut self, var: u32, value: bool) -> Self {
         if self.linked >> var & 1 == 1 {
             self.entry = self.entry.with(var, value);
@@ -61,18 +61,18 @@ impl Pair {
     }
 }
 
-/// How a path edge came about; [`super::call_tree`] walks back along it.
+/// How a path edge was derived; [`super::call_tree`] follows origins backwards.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Origin {
-    /// The procedure was entered, by this caller or as the start.
+    /// The procedure was entered by this caller, or as the start procedure.
     Entry { caller: Option<u32> },
     /// One step of the procedure itself.
     Step {
         from: u32,
         edge: EdgeId,
-        /// The state before, as far as the step decided it.
+        /// The state before the step, with the values that the step decided.
         before: Cube,
-        /// The state after, before dead variables were forgotten.
+        /// The state after the step, before dead variables were forgotten.
         after: Cube,
     },
     /// A call was stepped over.
@@ -84,13 +84,13 @@ pub(super) enum Origin {
 pub(super) struct Caller {
     pub from: u32,
     pub edge: EdgeId,
-    /// The state at the call, as far as the arguments decided it.
+    /// The state at the call, with the values that the arguments decided.
     pub before: Pair,
-    /// Globals and arguments, as the callee sees them.
+    /// The globals and arguments as the callee sees them.
     pub passed: Cube,
 }
 
-/// Where the search ended.
+/// The violation with which the search ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Found {
     pub path_edge: u32,
@@ -102,11 +102,11 @@ pub(super) struct Found {
 pub(super) struct Saturation<'a> {
     pub task: &'a Task,
     pub scopes: &'a Scopes,
-    /// Asked within steps too: one step can have exponentially many outcomes.
+    /// The budget, which is also checked within steps, since one step can have exponentially many results.
     budget: &'a Budget,
-    /// The most path edges, and the most outcomes of one step.
+    /// The greatest number of path edges, and of results of one step.
     most: usize,
-    /// That was not enough.
+    /// Whether `most` was exceeded.
     is_cut_short: Cell<bool>,
     pub path_edges: IndexSet<PathEdge, FxBuildHasher>,
     pub origins: Vec<Origin>,
@@ -114,7 +114,7 @@ pub(super) struct Saturation<'a> {
     waiting: VecDeque<u32>,
     callers_of: Vec<Vec<u32>>,
     summaries_of: Vec<Vec<u32>>,
-    /// Summaries that differ in locals only are applied once.
+    /// The summaries that were applied, without locals: summaries that differ only in locals are applied once.
     seen_summaries: FxHashSet<(ProcId, Cube, Cube, u128)>,
     found: Option<Found>,
 }
@@ -164,19 +164,18 @@ impl<'a> Saturation<'a> {
             if self.stops(self.path_edges.len()) {
                 return Err(self.reason());
             }
-            progress.say(&|| {
-                format!("{} path edges, {} to go on from", self.path_edges.len(), self.waiting.len())
-            });
+            progress
+                .say(&|| format!("{} path edges, {} to expand", self.path_edges.len(), self.waiting.len()));
             self.expand(id);
         }
-        // The last step may have been cut short.
+        // The last step may have been stopped early.
         if self.found.is_none() && self.stops(self.path_edges.len()) {
             return Err(self.reason());
         }
         Ok(self.found)
     }
 
-    /// Whether to end the search, after so many path edges or outcomes of a step.
+    /// Whether to end the search after `made` path edges or results of a step.
     fn stops(&self, made: usize) -> bool {
         if made > self.most {
             self.is_cut_short.set(true);
@@ -246,7 +245,7 @@ impl<'a> Saturation<'a> {
 
     fn expand(&mut self, id: u32) {
         let PathEdge { procedure, node, entry, now, linked } = self.path_edges[id as usize];
-        // The model outlives the search: its edges can be looked at while path edges are added.
+        // `task` outlives `self`, so its edges can be read while path edges are added.
         let task = self.task;
         for (edge_id, edge) in task.program.procedure(procedure).edges_from(node) {
             let mut open = vec![Pair { entry, now, linked }];
@@ -261,7 +260,7 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    /// Takes an edge, or names an open variable that it depends on.
+    /// Takes an edge; an error names an open variable on which it depends.
     fn step(
         &mut self,
         id: u32,
@@ -305,7 +304,7 @@ impl<'a> Saturation<'a> {
     fn assign(&self, before: Pair, assign: &Assign) -> Result<Vec<Pair>, u32> {
         let mut after = before;
         let mut written = 0_u128;
-        // There is no other thread: passive targets concern nobody.
+        // There is no other thread, so passive targets do not exist.
         for (target, value) in assign.pairs.iter().filter(|(target, _)| !target.passive) {
             let var = self.scopes.slot(target.var);
             after = after.write(var, self.values(*value, before.now)?.single());
@@ -314,7 +313,7 @@ impl<'a> Saturation<'a> {
         let exprs = &self.task.program.exprs;
         let mut parts = vec![after];
         for &condition in &assign.constrain {
-            // It speaks of every other thread, and there is none.
+            // The condition is about all other threads, and there are none.
             if exprs.reads(condition).any(|place| place.passive) {
                 continue;
             }
@@ -369,7 +368,7 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    /// Steps over a call by a summary of its callee, if the two agree on what was passed.
+    /// Steps over a call by a summary of its callee, if both agree on the values at the entry.
     fn apply(&mut self, caller_id: u32, summary_id: u32) {
         let caller = self.callers[caller_id as usize];
         let summary = self.path_edges[summary_id as usize];
@@ -377,7 +376,7 @@ impl<'a> Saturation<'a> {
             return;
         }
         let globals = low_bits(self.scopes.globals);
-        // The callee looked at globals that the caller has not: the caller decides them now.
+        // The callee depends on globals that are open in the caller: they are decided now.
         let news = summary.entry.known() & !caller.passed.known() & globals;
         let mut before = caller.before;
         for var in bits(news) {
@@ -408,7 +407,7 @@ impl<'a> Saturation<'a> {
     }
 }
 
-/// The parts of a pair for which a test holds; the test names open variables it depends on.
+/// The parts of a pair for which a test holds. An error of the test names an open variable on which it depends.
 fn settle(pair: Pair, stops: impl Fn(usize) -> bool, test: impl Fn(&Pair) -> Result<bool, u32>) -> Vec<Pair> {
     let mut parts = Vec::new();
     let mut open = vec![pair];

@@ -1,8 +1,8 @@
-//! A concrete interleaving out of states whose values were chosen lazily.
+//! Builds a concrete interleaving from states whose values were chosen lazily.
 //!
-//! Two passes as in [`super::call_tree`]: backward for the values that the rest of the run demands,
-//! forward with values and thread numbers. States were stored with their threads in order, so
-//! every step is made again to see which thread went where.
+//! There are two passes as in [`super::call_tree`]: the backward pass computes the values that the rest of the run
+//! demands, and the forward pass computes values and thread numbers. States were stored with their threads sorted,
+//! so every step is computed again to find out which thread went to which position.
 
 use super::interleavings::{Exploration, Found, Parent};
 use super::threads::{Step, System, frame_of};
@@ -11,7 +11,7 @@ use crate::evidence::{SystemState, ThreadFrame};
 use crate::model::cube::{Cube, low_bits};
 use crate::model::{Action, ProcId, Var};
 
-/// One step of the run, from a stored state to the next.
+/// One step of the run, from a stored state to the next one.
 struct Link {
     parent: Parent,
     step: Step,
@@ -23,7 +23,7 @@ struct Link {
 pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleaving {
     let system = &exploration.system;
     let (first, links) = links(exploration, found.state);
-    // Backward: what is demanded before every step; positions are those of the step.
+    // The backward pass: the demand before every step. Threads are at their positions in the step.
     let mut demand = found.decided.clone();
     let mut demands_after = Vec::with_capacity(links.len());
     for link in links.iter().rev() {
@@ -33,7 +33,7 @@ pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleavin
         demands_after.push(after);
     }
     demands_after.reverse();
-    // Forward: values and numbers.
+    // The forward pass: values and thread numbers.
     let initial = strengthen(&exploration.states[first as usize], &demand);
     let mut state = initial;
     let mut ids: Vec<u32> = vec![0];
@@ -70,14 +70,14 @@ fn links(exploration: &Exploration<'_>, last: u32) -> (u32, Vec<Link>) {
             let (canonical, order) = system.canonical(&step.after);
             (canonical == *target).then_some(Link { parent, step, order })
         });
-        links.push(link.unwrap_or_else(|| unreachable!("the step was made before")));
+        links.push(link.unwrap_or_else(|| unreachable!("the search took this step")));
         id = parent.state;
     }
     links.reverse();
     (id, links)
 }
 
-/// The demand on a stored state, with its threads where the step left them.
+/// The demand on a stored state, with its threads at the positions that they have after the step.
 fn in_old_order(demand: &SystemState, order: &[usize], shape: &SystemState) -> SystemState {
     let mut state = shape.clone();
     state.globals = demand.globals;
@@ -93,7 +93,7 @@ fn in_new_order(state: &SystemState, order: &[usize]) -> SystemState {
     SystemState { globals: state.globals, threads, holder }
 }
 
-/// A state with its gaps filled from a demand of the same shape.
+/// A state whose open values are filled in from a demand of the same shape.
 fn strengthen(state: &SystemState, demand: &SystemState) -> SystemState {
     let mut state = state.clone();
     state.globals = state.globals.or(demand.globals);
@@ -108,7 +108,7 @@ fn strengthen(state: &SystemState, demand: &SystemState) -> SystemState {
 /// The variables that a step writes: globals, locals of one frame, and passive locals.
 struct Written {
     globals: u128,
-    /// Locals of the moving thread's frame that goes on.
+    /// Locals in the frame of the moving thread that is on top after the step.
     own: u128,
     /// Locals in the other threads' frames of the moving procedure.
     passive: u128,
@@ -138,7 +138,7 @@ fn written(system: &System<'_>, link: &Link) -> Written {
     written
 }
 
-/// Position after a step of a thread that was there before it; `None` if it ended.
+/// The position after a step of a thread that existed before it; `None` if the thread ended.
 fn position_after(link: &Link, thread: usize) -> Option<usize> {
     match (link.step.ended, thread.cmp(&link.parent.thread)) {
         (true, std::cmp::Ordering::Equal) => None,
@@ -147,7 +147,7 @@ fn position_after(link: &Link, thread: usize) -> Option<usize> {
     }
 }
 
-/// The locals of a frame that a step leaves alone.
+/// The locals of a frame that a step does not write.
 fn kept(written: &Written, link: &Link, stack: &[ThreadFrame], thread: usize, frame: usize) -> u128 {
     let lands_in = match link.parent.action {
         Move::Return => stack.len().checked_sub(2),
@@ -182,7 +182,7 @@ fn demand_before(system: &System<'_>, link: &Link, after: &SystemState) -> Syste
     before
 }
 
-/// A demand on what a call assigns is a demand on the callee's return slots.
+/// Turns a demand on the variables that a call assigns into a demand on the callee's return slots.
 fn demand_of_return_slots(system: &System<'_>, link: &Link, after: &SystemState, before: &mut SystemState) {
     let thread = link.parent.thread;
     let stack = &link.step.before.threads[thread];
@@ -202,7 +202,7 @@ fn demand_of_return_slots(system: &System<'_>, link: &Link, after: &SystemState,
     }
 }
 
-/// The concrete state after a step. Open values, in states and demands, count as false.
+/// The concrete state after a step. Open values, in states and in demands, are set to false.
 fn state_after(system: &System<'_>, link: &Link, before: &SystemState, demand: &SystemState) -> SystemState {
     let written = written(system, link);
     let mix =
@@ -217,7 +217,7 @@ fn state_after(system: &System<'_>, link: &Link, before: &SystemState, demand: &
                 Some(frame) if frame.procedure == after.threads[position][i].procedure => {
                     (before.threads[thread][i].locals, kept(&written, link, stack, thread, i))
                 }
-                // Above the old frames, or `main` in the place of the prologue.
+                // The frame is new: it is above the old frames, or it is `main`, which replaces the prologue.
                 _ => (Cube::ANY, 0),
             };
             after.threads[position][i].locals = mix(old, new, kept);

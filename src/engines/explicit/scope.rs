@@ -1,47 +1,47 @@
-//! Variables of a frame as bit positions, and what may be forgotten where.
+//! The bit positions of the variables of a frame, and which variables are live at which node.
 
 use crate::evidence::Reason;
 use crate::model::cube::{Cube, low_bits};
 use crate::model::{Node, ProcId, Procedure, Program, Property, Task, Var};
 
-/// One procedure's variables. Bits are numbered globals first, then locals.
+/// The variables of one procedure. Bits are numbered globals first, then locals.
 #[derive(Debug)]
 pub(super) struct Scope {
     pub params: usize,
-    /// Globals and locals together.
+    /// The number of globals and locals.
     pub width: usize,
-    /// Bit of the first return slot.
+    /// The bit of the first return slot.
     pub first_return: usize,
     globals: usize,
-    /// Variables whose value matters, for every node.
+    /// For every node, the variables whose value matters there.
     live: Vec<u128>,
-    /// Nodes with the forbidden label.
+    /// The nodes with the forbidden label.
     targets: Vec<Node>,
 }
 
 impl Scope {
-    /// Variables whose value matters at a node.
+    /// The variables whose value matters at a node.
     pub fn live(&self, node: Node) -> u128 {
         self.live[node.index()]
     }
 
-    /// Locals whose value matters at a node, numbered from 0.
+    /// The locals whose value matters at a node, numbered from 0.
     pub fn live_locals(&self, node: Node) -> u128 {
         self.live(node).checked_shr(self.globals as u32).unwrap_or(0)
     }
 
-    /// Whether standing here violates the property.
+    /// Whether reaching this node violates the property.
     pub fn is_target(&self, node: Node) -> bool {
         self.targets.contains(&node)
     }
 
-    /// What a caller sees of the exit state.
+    /// The variables of the exit state that a caller sees: globals and return slots.
     pub fn interface_at_exit(&self) -> u128 {
         low_bits(self.globals) | low_bits(self.width) & !low_bits(self.first_return)
     }
 }
 
-/// All procedures' variables.
+/// The variables of all procedures.
 #[derive(Debug)]
 pub(super) struct Scopes {
     pub globals: usize,
@@ -52,7 +52,7 @@ impl Scopes {
     /// Whether the variables of every frame fit a [`Cube`].
     ///
     /// # Errors
-    /// The procedure that has too many.
+    /// The reason names a procedure that has too many variables.
     pub fn fit(program: &Program) -> Result<(), Reason> {
         let width = |procedure: &Procedure| program.globals.len() + procedure.locals.len();
         match program.procedures.iter().find(|procedure| width(procedure) > Cube::WIDTH) {
@@ -65,7 +65,7 @@ impl Scopes {
         }
     }
 
-    /// Numbers the variables, which [fit](Self::fit). `is_live` tells which values matter; a value that does not is
+    /// Numbers the variables, which must [fit](Self::fit). `is_live` says which values matter. The other values are
     /// forgotten, which merges states.
     pub fn new(task: &Task, is_live: impl Fn(ProcId, Node, Var) -> bool) -> Self {
         let program = &task.program;

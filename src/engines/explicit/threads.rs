@@ -9,10 +9,10 @@ use crate::model::cube::{Cube, bits};
 use crate::model::eval::{Values, eval};
 use crate::model::{Action, Assign, Call, EdgeId, Expr, Node, Place, ProcId, Procedure, Property, Task, Var};
 
-/// What happens to a thread that starts another one at the bound.
+/// What happens when a thread starts another one although the bound on threads is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtBound {
-    /// It goes on without.
+    /// The thread continues, and no thread is started.
     Skip,
     /// The run is not followed.
     Cut,
@@ -22,31 +22,31 @@ pub(super) enum AtBound {
 pub(super) struct System<'a> {
     pub task: &'a Task,
     pub scopes: &'a Scopes,
-    /// Threads with equal local states are not told apart.
+    /// Whether states that differ only in the order of their threads are identified.
     pub symmetry: bool,
-    /// Threads that may live at once.
+    /// The greatest number of threads at once.
     pub bound: u32,
     pub at_bound: AtBound,
 }
 
-/// An open variable that a step depends on. Small, because evaluation moves it about.
+/// An open variable on which a step depends. The type is small because evaluation copies it often.
 #[derive(Clone, Copy, Debug)]
-enum Open {
+enum OpenVariable {
     Global(u8),
     Local { thread: u32, frame: u16, var: u8 },
 }
 
-impl Open {
+impl OpenVariable {
     fn local(thread: usize, frame: usize, var: u32) -> Self {
         Self::Local { thread: thread as u32, frame: frame as u16, var: var as u8 }
     }
 }
 
-/// A step with the states around it. Threads keep their positions, except that the moving thread
-/// is gone if it `ended`, and a thread that was `created` comes last.
+/// A step with the states before and after it. Threads keep their positions, except that the moving thread is
+/// removed if it `ended`, and a thread that was `created` comes last.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// As far as the step decided it.
+    /// The state before the step, with the values that the step decided.
     pub before: Rc<SystemState>,
     pub after: SystemState,
     pub ended: bool,
@@ -57,15 +57,15 @@ pub(super) struct Step {
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     pub steps: Vec<Step>,
-    /// A step was left out because of [`AtBound::Cut`].
+    /// Whether a step was left out because of [`AtBound::Cut`].
     pub cut: bool,
 }
 
-fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
+fn decide(state: &SystemState, open: OpenVariable, value: bool) -> SystemState {
     let mut state = state.clone();
     match open {
-        Open::Global(var) => state.globals = state.globals.with(u32::from(var), value),
-        Open::Local { thread, frame, var } => {
+        OpenVariable::Global(var) => state.globals = state.globals.with(u32::from(var), value),
+        OpenVariable::Local { thread, frame, var } => {
             let locals = &mut state.threads[thread as usize][frame as usize].locals;
             *locals = locals.with(u32::from(var), value);
         }
@@ -73,17 +73,17 @@ fn decide(state: &SystemState, open: Open, value: bool) -> SystemState {
     state
 }
 
-fn both_ways(state: &SystemState, open: Open) -> [SystemState; 2] {
+fn both_ways(state: &SystemState, open: OpenVariable) -> [SystemState; 2] {
     [decide(state, open, true), decide(state, open, false)]
 }
 
 /// The value of a variable of a frame.
-fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, Open> {
+fn look(state: &SystemState, thread: usize, frame: usize, var: Var) -> Result<bool, OpenVariable> {
     match var {
-        Var::Global(var) => state.globals.get(var).ok_or(Open::Global(var as u8)),
+        Var::Global(var) => state.globals.get(var).ok_or(OpenVariable::Global(var as u8)),
         Var::Local(var) => {
             let locals = state.threads[thread][frame].locals;
-            locals.get(var).ok_or(Open::local(thread, frame, var))
+            locals.get(var).ok_or(OpenVariable::local(thread, frame, var))
         }
     }
 }
@@ -98,8 +98,8 @@ fn write(state: &mut SystemState, thread: usize, frame: usize, var: Var, value: 
     }
 }
 
-/// The parts of a state for which a test holds; the test names open variables it depends on.
-fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, Open>) -> Vec<SystemState> {
+/// The parts of a state for which a test holds. An error of the test names an open variable on which it depends.
+fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, OpenVariable>) -> Vec<SystemState> {
     let mut parts = Vec::new();
     let mut open = vec![state];
     while let Some(state) = open.pop() {
@@ -112,7 +112,7 @@ fn settle(state: SystemState, test: impl Fn(&SystemState) -> Result<bool, Open>)
     parts
 }
 
-/// The topmost frame of a procedure in a thread, which its passive variables belong to.
+/// The topmost frame of a procedure in a thread; its variables are the ones that passive reads and writes mean.
 pub(super) fn frame_of(thread: &[ThreadFrame], procedure: ProcId) -> Option<usize> {
     thread.iter().rposition(|frame| frame.procedure == procedure)
 }
@@ -122,7 +122,7 @@ fn entry_frame(procedure: ProcId, locals: Cube) -> ThreadFrame {
 }
 
 impl System<'_> {
-    /// The first states: more than one if `enforce` or the atomic flag decides something.
+    /// The initial states. There are several if `enforce` or the atomic flag decides a value.
     pub fn initial(&self) -> Vec<SystemState> {
         let frame = entry_frame(self.task.program.start, Cube::ANY);
         let state = SystemState { globals: Cube::ANY, threads: vec![vec![frame]], holder: None };
@@ -131,7 +131,7 @@ impl System<'_> {
     }
 
     /// Whether the `enforce` of a thread's topmost frame can hold.
-    fn is_enforced(&self, state: &SystemState, thread: usize) -> Result<bool, Open> {
+    fn is_enforced(&self, state: &SystemState, thread: usize) -> Result<bool, OpenVariable> {
         let top = state.threads[thread].len() - 1;
         match self.task.program.procedure(state.threads[thread][top].procedure).enforce {
             None => Ok(true),
@@ -139,22 +139,22 @@ impl System<'_> {
         }
     }
 
-    /// The atomic flag decides who may run, so it is never left open.
-    fn flag_is_known(&self, state: &SystemState) -> Result<bool, Open> {
+    /// Tests whether the atomic flag is known. It decides which threads may run, so it is never left open.
+    fn flag_is_known(&self, state: &SystemState) -> Result<bool, OpenVariable> {
         match self.task.program.atomic_flag {
             None => Ok(true),
-            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(Open::Global(flag as u8)),
+            Some(flag) => state.globals.get(flag).map(|_| true).ok_or(OpenVariable::Global(flag as u8)),
         }
     }
 
     /// The possible values of an expression in the topmost frame of a thread.
-    fn values(&self, expr: Expr, state: &SystemState, thread: usize) -> Result<Values, Open> {
+    fn values(&self, expr: Expr, state: &SystemState, thread: usize) -> Result<Values, OpenVariable> {
         let top = state.threads[thread].len() - 1;
         eval(self.task.program.exprs.ops(expr), |place: Place| look(state, thread, top, place.var))
     }
 
-    /// Whether a thread before this one has the same local state, so that its steps lead to the
-    /// same states.
+    /// Whether the thread before this one has the same local state, so that the steps of both lead to the same
+    /// states.
     pub fn is_repeated(&self, state: &SystemState, thread: usize) -> bool {
         let holds = |i: usize| state.holder == Some(i);
         self.symmetry
@@ -163,7 +163,8 @@ impl System<'_> {
             && holds(thread) == holds(thread - 1)
     }
 
-    /// How a thread violates the property in a state, with the state as far as that decides it.
+    /// The violation by a thread in a state, if there is one, and the state with the values that the violation
+    /// decides.
     pub fn violation(&self, state: &SystemState, thread: usize) -> Option<(SystemState, Violation)> {
         let top = state.threads[thread].last()?;
         if self.scopes.of(top.procedure).is_target(top.node) {
@@ -183,7 +184,7 @@ impl System<'_> {
         })
     }
 
-    /// What a thread can try to do.
+    /// The moves that a thread can try.
     pub fn moves(&self, state: &SystemState, thread: usize) -> Vec<Move> {
         let Some(top) = state.threads[thread].last() else { return Vec::new() };
         if top.node == Procedure::EXIT {
@@ -213,7 +214,7 @@ impl System<'_> {
         thread: usize,
         action: Move,
         steps: &mut Steps,
-    ) -> Result<(), Open> {
+    ) -> Result<(), OpenVariable> {
         let mut ended = false;
         let mut created = false;
         let mut silent = false;
@@ -272,8 +273,8 @@ impl System<'_> {
             }
         };
         for state in after {
-            // A thread that ends by `end_thread` leaves no state of its procedure behind, and a silent
-            // step is no statement.
+            // `enforce` is not checked if the thread ends by `end_thread`, because no state of its procedure
+            // remains, and not after a silent step, because that is not a statement.
             let parts =
                 if ended || silent { vec![state] } else { settle(state, |s| self.is_enforced(s, thread)) };
             let parts = parts.into_iter().flat_map(|part| settle(part, |s| self.flag_is_known(s)));
@@ -290,9 +291,9 @@ impl System<'_> {
         Ok(())
     }
 
-    /// Who alone may run after a step. The prologue holds the system until it enters `main`. With an
-    /// atomic flag, a thread holds the system if the flag is set, or if it held it while the flag was not
-    /// set: then a section is the reason.
+    /// The thread that alone may run after a step, if there is one. The prologue holds the system until it enters
+    /// `main`. With an atomic flag, a thread holds the system if the flag is set, or if it held the system before
+    /// while the flag was not set, because then it is in an atomic section.
     fn holder_after(
         &self,
         before: &SystemState,
@@ -322,14 +323,14 @@ impl System<'_> {
         (in_section || flag(after)).then_some(thread)
     }
 
-    /// What an edge that a thread takes does; `None` for a return.
+    /// The action of the edge that a thread takes; `None` for a return.
     pub fn action_of(&self, before: &SystemState, thread: usize, action: Move) -> Option<&Action> {
         let Move::Edge(id) = action else { return None };
         let top = before.threads[thread].last()?;
         Some(&self.task.program.procedure(top.procedure).edge(id).action)
     }
 
-    /// The call that a lower frame of a stack is in: a call's node has one edge.
+    /// The pending call of a frame that is not on top of its stack. The node of a call has only one edge.
     pub fn pending_call(&self, frame: &ThreadFrame) -> (EdgeId, Node, &Call) {
         let procedure = self.task.program.procedure(frame.procedure);
         match procedure.edges_from(frame.node).next() {
@@ -357,7 +358,7 @@ impl System<'_> {
         after
     }
 
-    fn arguments(&self, before: &SystemState, thread: usize, call: &Call) -> Result<Cube, Open> {
+    fn arguments(&self, before: &SystemState, thread: usize, call: &Call) -> Result<Cube, OpenVariable> {
         let mut locals = Cube::ANY;
         for (i, &arg) in call.args.iter().enumerate() {
             locals = locals.set(i as u32, self.values(arg, before, thread)?.single());
@@ -365,14 +366,14 @@ impl System<'_> {
         Ok(locals)
     }
 
-    /// The locals of a forked thread. Two open copies would lose that they are equal, so what
-    /// matters to the new thread is decided first.
-    fn copied_locals(&self, before: &SystemState, thread: usize, at: Node) -> Result<Cube, Open> {
+    /// The locals of a forked thread. If a local were open in both threads, the fact that both copies are equal
+    /// would be lost, so locals that matter to the new thread are decided first.
+    fn copied_locals(&self, before: &SystemState, thread: usize, at: Node) -> Result<Cube, OpenVariable> {
         let frame = before.threads[thread].len() - 1;
         let ThreadFrame { procedure, locals, .. } = before.threads[thread][frame];
         let live = self.scopes.of(procedure).live_locals(at);
         match bits(live & !locals.known()).next() {
-            Some(var) => Err(Open::local(thread, frame, var)),
+            Some(var) => Err(OpenVariable::local(thread, frame, var)),
             None => Ok(locals),
         }
     }
@@ -383,7 +384,7 @@ impl System<'_> {
         mut after: SystemState,
         thread: usize,
         assign: &Assign,
-    ) -> Result<Vec<SystemState>, Open> {
+    ) -> Result<Vec<SystemState>, OpenVariable> {
         let top = before.threads[thread].len() - 1;
         let procedure = before.threads[thread][top].procedure;
         let exprs = &self.task.program.exprs;
@@ -410,7 +411,8 @@ impl System<'_> {
         };
         let mut parts = vec![after];
         for &condition in &assign.constrain {
-            // What holds for every other thread is checked for each; what concerns none of them, once.
+            // A condition about every other thread is checked for each of them; any other condition is checked
+            // once.
             let of_each = exprs.reads(condition).any(|place| place.passive);
             let concerned = if of_each { &others[..] } else { &[(thread, top)] };
             for &(other, frame) in concerned {
@@ -434,8 +436,8 @@ impl System<'_> {
         Ok(parts)
     }
 
-    /// A state without the values that do not matter and, under symmetry, with its threads in
-    /// order; and for every thread of the result, its position in the argument.
+    /// A state without the values that do not matter and, under symmetry, with its threads sorted; and for every
+    /// thread of the result, its position in the argument.
     pub fn canonical(&self, state: &SystemState) -> (SystemState, Vec<usize>) {
         let mut threads = state.threads.clone();
         for stack in &mut threads {

@@ -1,4 +1,5 @@
-//! One of the two cases, base or step: states after 0, 1, 2, ... block steps, and a solver that knows them.
+//! One of the two cases, base or step: terms for the states after 0, 1, 2, ... block steps, and a solver with their
+//! clauses.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +13,11 @@ use crate::budget::Budget;
 use crate::symbolic::trace::Outline;
 use crate::symbolic::values::Values;
 
-/// What the solver says about a violation after so many block steps.
-pub(super) enum Outcome {
-    /// There is none.
+/// The answer to the question whether a violation is possible after a given number of block steps.
+pub(super) enum CaseAnswer {
+    /// No violation is possible.
     Impossible,
-    /// There is one, and this is the run.
+    /// A violation is possible, on this run.
     Run(Run),
     /// The budget is used up.
     Stopped,
@@ -24,19 +25,19 @@ pub(super) enum Outcome {
 
 /// A run from its first location to a violation.
 pub(super) struct Run {
-    /// The locations with the values that tell states apart.
+    /// The location of each state, and the values that distinguish states there.
     pub states: Vec<(u32, Vec<bool>)>,
-    /// One per activation.
+    /// One outline per activation.
     pub outlines: Vec<Outline>,
 }
 
-/// States after some block steps.
+/// The states after each number of block steps.
 pub(super) struct Case<'a> {
     budget: &'a Budget,
     arena: TermArena,
     encoder: CnfEncoder,
     solver: Box<dyn SatSolver>,
-    /// By the number of block steps.
+    /// The states, by the number of block steps.
     moments: Vec<Moment>,
     pieces: Vec<BTreeMap<u32, Pieces>>,
     violations: Vec<Term>,
@@ -60,12 +61,13 @@ impl<'a> Case<'a> {
         let mut case = Self::new(budget);
         let end = stepper.locations.context(0).end;
         let values: Vec<Term> = (0..end).map(|_| case.arena.fresh()).collect();
-        // The block at the entry asks for `enforce` itself.
+        // No `enforce` is added here, because the formula of the block at the entry includes it.
         case.moments[0].insert(0, State { guard: Term::TRUE, values: Values::new(&values) });
         case
     }
 
-    /// All runs from anywhere. The states of all locations share their values: a run begins at one of them.
+    /// All runs from anywhere. The states of all locations share their variables, because a run begins at only one
+    /// of them.
     pub fn step(stepper: &Stepper<'_>, budget: &'a Budget) -> Self {
         let mut case = Self::new(budget);
         let count = stepper.locations.len();
@@ -86,29 +88,29 @@ impl<'a> Case<'a> {
         case
     }
 
-    /// Whether a run may make so many block steps and violate the property in the next block.
-    pub fn violation_after(&mut self, stepper: &mut Stepper<'a>, steps: usize) -> Outcome {
+    /// Asks whether a run can make `steps` block steps and violate the property in the next block.
+    pub fn violation_after(&mut self, stepper: &mut Stepper<'a>, steps: usize) -> CaseAnswer {
         while self.violations.len() <= steps {
             if !self.extend(stepper) {
-                return Outcome::Stopped;
+                return CaseAnswer::Stopped;
             }
         }
         let violation = self.violations[steps];
         if violation == Term::FALSE {
-            return Outcome::Impossible;
+            return CaseAnswer::Impossible;
         }
         let lit = self.encoder.encode(&self.arena, violation, Polarity::Positive, &mut *self.solver);
         match self.solver.solve(&[lit], &Limits::NONE) {
-            Answer::Unknown(_) => Outcome::Stopped,
+            Answer::Unknown(_) => CaseAnswer::Stopped,
             Answer::Unsat => {
                 self.solver.add_clause(&[!lit]);
-                Outcome::Impossible
+                CaseAnswer::Impossible
             }
-            Answer::Sat => Outcome::Run(self.run(stepper, steps)),
+            Answer::Sat => CaseAnswer::Run(self.run(stepper, steps)),
         }
     }
 
-    /// One block step more; whether the budget allowed it.
+    /// Adds one more block step. Returns false if the budget was used up before.
     fn extend(&mut self, stepper: &mut Stepper<'a>) -> bool {
         let mut next = Moment::new();
         let mut pieces = BTreeMap::new();
@@ -136,7 +138,7 @@ impl<'a> Case<'a> {
         let word = |var: VarId| if value_of(var) { u64::MAX } else { 0 };
         let words = self.arena.simulate(&guards, word);
         let first = moment.iter().zip(words).find(|(_, word)| word & 1 == 1);
-        let Some(((&first, state), _)) = first else { unreachable!("a run begins somewhere") };
+        let Some(((&first, state), _)) = first else { unreachable!("one guard of the first states holds") };
         let (context, _) = stepper.locations.place(first);
         let values = state.values.to_vec(stepper.locations.context(context).end);
         let words = self.arena.simulate(&values, word);
@@ -151,14 +153,16 @@ impl<'a> Case<'a> {
             let values = replay.values();
             let seen = compared[location as usize].iter().map(|&position| values[position as usize]);
             states.push((location, seen.collect()));
-            let Some(pieces) = pieces.get(&location) else { unreachable!("a run is where a guard holds") };
+            let Some(pieces) = pieces.get(&location) else {
+                unreachable!("the run is at a location whose guard holds")
+            };
             at = replay.step(location, pieces, &value_of);
         }
         debug_assert!(at.is_none() && states.len() == steps + 1, "the run violates at its end");
         Run { states, outlines: replay.outlines }
     }
 
-    /// Demands that the states of a run which are equal be different in all runs. Whether there are some.
+    /// Requires the states that are equal in this run to be different in all runs. Returns whether there are any.
     pub fn tell_apart(&mut self, stepper: &Stepper<'_>, run: &Run) -> bool {
         let mut seen: FxHashMap<&(u32, Vec<bool>), usize> = FxHashMap::default();
         let mut found = false;
@@ -178,7 +182,7 @@ impl<'a> Case<'a> {
         found
     }
 
-    /// How many terms there are.
+    /// The number of terms.
     pub fn size(&self) -> usize {
         self.arena.len()
     }

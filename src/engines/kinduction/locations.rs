@@ -1,12 +1,12 @@
 //! Call strings and locations of a program without recursion.
 //!
 //! Calls are inlined: a *context* is a call string, that is, the call edges from the start procedure down to the
-//! one that runs, and a *location* is a loop head in a context, or the beginning of the program, which is
-//! location 0. A chain of procedures that each call the next one twice has 2^n contexts, so they
-//! are counted before anything is encoded.
+//! procedure that runs, and a *location* is a loop head in a context, or the beginning of the program, which is
+//! location 0. A chain of n procedures that each call the next one twice has 2^n contexts, so contexts are counted
+//! before anything is encoded.
 //!
-//! A state has a value for every global and for every local of the procedures on the call string, callers
-//! first; a context says where its own locals begin and end.
+//! A state has a value for every global and for every local of the procedures on the call string, callers first. A
+//! context stores where the locals of its own procedure begin and end.
 
 use rustc_hash::FxHashMap;
 
@@ -15,9 +15,9 @@ use crate::model::live::Live;
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure, Var};
 use crate::symbolic::block::Blocks;
 
-/// The most call strings; the checker takes as many.
+/// The greatest number of call strings that is accepted; the checker of certificates has the same limit.
 const MOST_CALLS: usize = 1 << 14;
-/// The most locations.
+/// The greatest number of locations that is accepted.
 const MOST_LOCATIONS: usize = 20_000;
 
 /// A call string.
@@ -25,34 +25,35 @@ const MOST_LOCATIONS: usize = 20_000;
 pub(super) struct Context {
     /// The procedure that runs.
     pub procedure: ProcId,
-    /// The caller's context and the call edge; none for the start procedure.
+    /// The caller's context and the call edge; `None` for the start procedure.
     pub caller: Option<(u32, EdgeId)>,
-    /// The position of its first local in a state.
+    /// The position in a state of the first local of the procedure.
     pub base: usize,
     /// One more than the position of its last local.
     pub end: usize,
 }
 
-/// All call strings and locations that control may reach, if calls return.
+/// All call strings and locations that control may reach, assuming that every call returns.
 pub(super) struct Locations {
     contexts: Vec<Context>,
     callees: FxHashMap<(u32, EdgeId), u32>,
     places: Vec<(u32, Node)>,
     numbers: FxHashMap<(u32, Node), u32>,
-    /// Per location the positions of the values that tell states apart.
+    /// For each location, the positions of the values that distinguish states.
     compared: Vec<Vec<u32>>,
 }
 
 impl Locations {
-    /// Finds them.
+    /// Finds all contexts and locations of a program.
     ///
     /// # Errors
     /// If the program is recursive, or too large when its calls are inlined.
     pub fn of(blocks: &Blocks<'_>) -> Result<Self, Reason> {
         let program = &blocks.task.program;
-        let outlines: Vec<Outline> = program.procedure_ids().map(|id| Outline::of(blocks, id)).collect();
+        let outlines: Vec<ReachableControl> =
+            program.procedure_ids().map(|id| ReachableControl::of(blocks, id)).collect();
         check_calls_are_acyclic(blocks, &outlines)?;
-        let count = |what: &dyn Fn(&Outline) -> usize| inlined(program.start, &outlines, what);
+        let count = |what: &dyn Fn(&ReachableControl) -> usize| inlined(program.start, &outlines, what);
         let sizes = [
             ("calls", count(&|_| 1), MOST_CALLS),
             ("loop heads", count(&|outline| outline.heads.len()), MOST_LOCATIONS),
@@ -75,7 +76,7 @@ impl Locations {
             numbers: FxHashMap::default(),
             compared: Vec::new(),
         };
-        // Contexts are appended while they are looked at.
+        // The list of contexts grows while it is traversed.
         let mut number = 0;
         while let Some(&Context { procedure, end, .. }) = locations.contexts.get(number) {
             let context = number as u32;
@@ -95,7 +96,7 @@ impl Locations {
         Ok(locations)
     }
 
-    /// How many locations there are.
+    /// The number of locations.
     pub fn len(&self) -> u32 {
         self.places.len() as u32
     }
@@ -105,7 +106,7 @@ impl Locations {
         self.places[location as usize]
     }
 
-    /// The location at a node in a context.
+    /// The location at a node in a context, if that is a location.
     pub fn at(&self, context: u32, node: Node) -> Option<u32> {
         self.numbers.get(&(context, node)).copied()
     }
@@ -114,13 +115,13 @@ impl Locations {
         &self.contexts[context as usize]
     }
 
-    /// The context of a callee.
+    /// The context that a call edge of this context leads to.
     pub fn callee(&self, context: u32, edge: EdgeId) -> Option<u32> {
         self.callees.get(&(context, edge)).copied()
     }
 
-    /// The positions of the values that tell the states of a location apart: the variables that matter in the
-    /// procedure that runs, and the locals of its callers that matter behind their calls.
+    /// The positions of the values that distinguish the states of a location: the variables that are live there in
+    /// the procedure that runs, and the locals of its callers that are live behind their calls.
     pub fn told_apart_by(&self, location: u32) -> &[u32] {
         &self.compared[location as usize]
     }
@@ -135,7 +136,8 @@ impl Locations {
             })
             .collect()
         };
-        // What the callers keep for later, by context; callers come first.
+        // For each context, the positions of the locals of its callers that are live behind their calls. Callers
+        // come before callees, so theirs are known.
         let mut kept: Vec<Vec<u32>> = Vec::with_capacity(self.contexts.len());
         for context in &self.contexts {
             let mut mine = Vec::new();
@@ -164,13 +166,13 @@ impl Locations {
     }
 }
 
-/// What control may reach in a procedure, if calls return.
-struct Outline {
+/// The loop heads and calls that control may reach in a procedure, assuming that every call returns.
+struct ReachableControl {
     heads: Vec<Node>,
     calls: Vec<(EdgeId, ProcId)>,
 }
 
-impl Outline {
+impl ReachableControl {
     fn of(blocks: &Blocks<'_>, id: ProcId) -> Self {
         let procedure = blocks.task.program.procedure(id);
         let mut seen = vec![false; procedure.nodes as usize];
@@ -195,8 +197,8 @@ impl Outline {
     }
 }
 
-/// The sum of a number over all contexts; floating point, since 2^800 is a real answer.
-fn inlined(start: ProcId, outlines: &[Outline], what: &dyn Fn(&Outline) -> usize) -> f64 {
+/// The sum of a number over all contexts, in floating point, since sums such as 2^800 occur.
+fn inlined(start: ProcId, outlines: &[ReachableControl], what: &dyn Fn(&ReachableControl) -> usize) -> f64 {
     let mut sums: Vec<Option<f64>> = vec![None; outlines.len()];
     let mut stack = vec![start];
     while let Some(&id) = stack.last() {
@@ -215,7 +217,7 @@ fn inlined(start: ProcId, outlines: &[Outline], what: &dyn Fn(&Outline) -> usize
     sums[start.index()].unwrap_or(0.0)
 }
 
-fn check_calls_are_acyclic(blocks: &Blocks<'_>, outlines: &[Outline]) -> Result<(), Reason> {
+fn check_calls_are_acyclic(blocks: &Blocks<'_>, outlines: &[ReachableControl]) -> Result<(), Reason> {
     let program = &blocks.task.program;
     let (mut open, mut done) = (vec![false; outlines.len()], vec![false; outlines.len()]);
     open[program.start.index()] = true;

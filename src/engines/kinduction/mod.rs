@@ -5,28 +5,29 @@
 //! with explicit program counters: calls are inlined, a state is at a *location*, that is, a call string
 //! and a loop head, and one step is a run through the code between two locations.
 //!
-//! Theorem used: if no run makes fewer than `k` block steps from the start and then violates the property
-//! (*base*), and no run through `k + 1` pairwise different states from anywhere does (*step*), then no run
-//! does. A shortest run that violates the property never is in one state twice, so some `k` is large enough
-//! for every safe program.
+//! Theorem used: if no run makes fewer than `k` block steps from the start and then violates the property (*base*),
+//! and no run through `k + 1` pairwise different states from anywhere does (*step*), then no run violates the
+//! property. A shortest run that violates the property is never in the same state twice, so some `k` is large
+//! enough for every safe program.
 //!
-//! Base and step have a solver each. That states differ is demanded only where a run of the step repeats
-//! one. States that come to one location are merged, so the formula for one more block step is as large as the
-//! inlined program.
+//! Base and step have one solver each. Two states are required to differ only after a run of the step was found in
+//! which they are equal. States that arrive at the same location are merged, so the formula for one more block step
+//! is as large as the inlined program.
 //!
-//! Evidence: for `Safe`, the loop heads and `k`, a [`Certificate::KInductive`]; for `Unsafe`, a run with as few
-//! block steps as possible, as a call tree.
+//! Evidence: for `Safe`, the loop heads and `k`, a [`Certificate::KInductive`]; for `Unsafe`, a run with the fewest
+//! possible block steps, as a call tree.
 //!
-//! Deviation: the thesis prints the step with the polarity swapped and the last state unconnected; it is built
-//! as [errata 9](crate::errata::item_9) says. Violations happen inside blocks, so there is no "property in s0..sk" to
-//! assume: a run that goes on has not violated it. The step is not tried for every `k`.
+//! Deviation: the thesis prints the step with the polarity swapped and the last state unconnected; here it is built
+//! as [errata 9](crate::errata::item_9) says. Violations happen inside blocks, so there is no assumption "the
+//! property holds in s0..sk": a run that completes a block step has not violated the property in it. The step is
+//! not tried for every `k`.
 
 mod case;
 mod locations;
 mod replay;
 mod step;
 
-use self::case::{Case, Outcome};
+use self::case::{Case, CaseAnswer};
 use self::locations::Locations;
 use self::step::Stepper;
 use super::{Engine, accepts_sequential, accepts_without_recursion};
@@ -44,7 +45,7 @@ const NAME: &str = "kinduction";
 /// The engine and the user's bound.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KInduction {
-    /// The most blocks on a path.
+    /// The greatest number of blocks on a path.
     pub depth: Option<u32>,
 }
 
@@ -58,7 +59,7 @@ impl Engine for KInduction {
         accepts_without_recursion(task, NAME)
     }
 
-    /// The step begins in any state, and counts states.
+    /// The step case begins in an arbitrary state and compares states, so reductions must keep states.
     fn reduction(&self) -> Option<Keep> {
         Some(Keep::States)
     }
@@ -97,9 +98,9 @@ impl KInduction {
             if k == next_step {
                 loop {
                     match step.violation_after(&mut stepper, k) {
-                        Outcome::Stopped => return used_up(),
-                        Outcome::Impossible => return Verdict::Safe(proof(blocks, k)),
-                        Outcome::Run(run) => {
+                        CaseAnswer::Stopped => return used_up(),
+                        CaseAnswer::Impossible => return Verdict::Safe(proof(blocks, k)),
+                        CaseAnswer::Run(run) => {
                             if !step.tell_apart(&stepper, &run) {
                                 break;
                             }
@@ -109,9 +110,9 @@ impl KInduction {
                 next_step += (k / 4).max(1);
             }
             match base.violation_after(&mut stepper, k) {
-                Outcome::Stopped => return used_up(),
-                Outcome::Impossible => {}
-                Outcome::Run(run) => {
+                CaseAnswer::Stopped => return used_up(),
+                CaseAnswer::Impossible => {}
+                CaseAnswer::Run(run) => {
                     let tree = complete(blocks.task, blocks.scopes, &run.outlines, 0);
                     return Verdict::Unsafe(Trace::Sequential(tree));
                 }

@@ -1,8 +1,8 @@
 //! The run that a model describes, block step by block step, with the values of every state.
 //!
-//! The run is executed: a piece of a block step is evaluated with the model's choices, calls not yet
-//! made do not return; so the evaluation ends at the first of them, which is executed, and the piece is
-//! evaluated again. The activations on the stack have an outline each, which grows piece by piece.
+//! The run is executed. A piece of a block step is evaluated with the model's choices, and calls that were not made
+//! yet do not return; so the evaluation ends at the first such call. That call is executed, and the piece is
+//! evaluated again with its results. Each activation on the stack has an outline, which grows piece by piece.
 
 use std::rc::Rc;
 
@@ -15,10 +15,11 @@ use crate::symbolic::template::{Role, Template};
 use crate::symbolic::trace::{Outline, OutlineEnd, OutlineStep};
 use crate::symbolic::walk::{End, Goal, Truth, run};
 
-/// A run from a location on.
+/// A run that begins at a location.
 pub(super) struct Replay<'a, 'b> {
     stepper: &'b mut Stepper<'a>,
-    /// One per activation; those of the call string where the run begins come first, callers before callees.
+    /// One outline per activation. Those of the call string where the run begins come first, callers before
+    /// callees.
     pub outlines: Vec<Outline>,
     /// The activations on the stack.
     stack: Vec<Activation>,
@@ -30,25 +31,25 @@ struct Activation {
     outline: usize,
 }
 
-/// A piece that is executed.
+/// A piece that is being executed.
 struct Frame {
     context: u32,
     start: Node,
     piece: u32,
-    /// The state at its beginning.
+    /// The state at the beginning of the piece.
     values: Vec<bool>,
-    /// Per call of the block, the results with which it returned and its outline.
+    /// For each call of the block that has returned: its results, and the position of its outline.
     outcomes: Vec<Option<(Vec<bool>, usize)>>,
 }
 
 /// Where a block step leads.
-enum Next {
+enum StepEnd {
     Location(u32),
     Violation,
 }
 
 impl<'a, 'b> Replay<'a, 'b> {
-    /// A run that begins at a location.
+    /// Begins a run at a location.
     pub fn begin(stepper: &'b mut Stepper<'a>, location: u32, values: Vec<bool>) -> Self {
         let (context, _) = stepper.locations.place(location);
         let mut string = vec![context];
@@ -68,18 +69,18 @@ impl<'a, 'b> Replay<'a, 'b> {
         &self.values
     }
 
-    /// Follows one block step, and gives the next location; none if the run ends with a violation.
+    /// Follows one block step, and returns the next location; `None` if the run ends with a violation.
     pub fn step(&mut self, location: u32, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Option<u32> {
         let (context, node) = self.stepper.locations.place(location);
         let values = std::mem::take(&mut self.values);
         let first = self.frame(context, node, values, 0);
         match self.execute(first, pieces, value_of) {
-            Next::Location(location) => Some(location),
-            Next::Violation => None,
+            StepEnd::Location(location) => Some(location),
+            StepEnd::Violation => None,
         }
     }
 
-    /// Notes a new activation on the stack.
+    /// Pushes a new activation onto the stack.
     fn enter(&mut self, context: u32, values: &[bool]) {
         let running = self.stepper.locations.context(context);
         let width = self.stepper.blocks.scopes.scope(running.procedure).width();
@@ -96,17 +97,19 @@ impl<'a, 'b> Replay<'a, 'b> {
         Frame { context, start, piece, values, outcomes: vec![None; calls] }
     }
 
-    fn execute(&mut self, first: Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Next {
+    fn execute(&mut self, first: Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> StepEnd {
         let index = pieces.index();
         let mut frames = vec![first];
         loop {
-            let Some(frame) = frames.last() else { unreachable!("a run goes on until it ends") };
+            let Some(frame) = frames.last() else {
+                unreachable!("a block step ends at a location or with a violation")
+            };
             let truth = self.truth(frame, pieces, value_of);
             let goal = self.goal(frame, &truth);
             let (number, piece) = (frame.context, frame.piece);
             if let Goal::Call(call) = goal {
                 let Some(&piece) = index.get(&(piece, call as u32)) else {
-                    unreachable!("a call that is made has a piece");
+                    unreachable!("every executed call has a piece");
                 };
                 let first_local = |i: u32| value_of(pieces.local(piece, i));
                 let (callee, values) = self.passed(frame, &truth, call, &first_local);
@@ -123,7 +126,7 @@ impl<'a, 'b> Replay<'a, 'b> {
             let values = self.arrived(frame, &truth, goal);
             self.top().steps.extend(steps);
             match end {
-                End::Inside(_) => unreachable!("no call fails"),
+                End::Inside(_) => unreachable!("the variables for failing calls are false here"),
                 End::Violation(violation) => {
                     frames.pop();
                     self.suspend(&frames, pieces, value_of);
@@ -138,7 +141,7 @@ impl<'a, 'b> Replay<'a, 'b> {
                 End::Cut(Procedure::EXIT) => match self.return_from(number, values) {
                     Ok((caller, node, values)) => {
                         let Some(&piece) = index.get(&(piece, BEHIND)) else {
-                            unreachable!("what lies behind a call that returns has a piece");
+                            unreachable!("the code behind a returning call has a piece");
                         };
                         frames = vec![self.frame(caller, node, values, piece)];
                     }
@@ -153,7 +156,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The values of all terms of a piece, if calls that were not made yet do not return.
+    /// The values of all terms of a piece, where calls that were not made yet do not return.
     fn truth(&mut self, frame: &Frame, pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) -> Truth {
         let template = self.template(frame);
         let stepper = &*self.stepper;
@@ -178,7 +181,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         self.stepper.template(procedure, frame.start)
     }
 
-    /// What the run comes to in a piece: the next call that was not made yet, or the end of the piece.
+    /// Where the run goes in a piece: to the next call that was not made yet, or to the end of the piece.
     fn goal(&mut self, frame: &Frame, truth: &Truth) -> Goal {
         let block = &self.template(frame).block;
         let is_next = |&call: &usize| frame.outcomes[call].is_none() && truth.value(block.calls[call].guard);
@@ -189,7 +192,9 @@ impl<'a, 'b> Replay<'a, 'b> {
             return Goal::Failure;
         }
         let arrival = block.arrivals.iter().find(|arrival| truth.value(arrival.guard));
-        let Some(arrival) = arrival else { unreachable!("a run goes on until it ends") };
+        let Some(arrival) = arrival else {
+            unreachable!("a block step ends at a location or with a violation")
+        };
         Goal::Cut(arrival.node)
     }
 
@@ -197,7 +202,7 @@ impl<'a, 'b> Replay<'a, 'b> {
     fn steps(&mut self, frame: &Frame, truth: &Truth, goal: Goal) -> (Vec<OutlineStep>, End) {
         let block = &self.template(frame).block;
         let Some((walked, end)) = run(self.stepper.blocks, block, truth, goal) else {
-            unreachable!("a run comes where its guards say");
+            unreachable!("the path to a place exists if its guard holds");
         };
         let callee = |call: usize| frame.outcomes[call].as_ref().map(|(_, outline)| *outline);
         let steps = walked.into_iter().map(|step| OutlineStep {
@@ -233,7 +238,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         let call = &block.calls[call];
         let (stepper, blocks) = (&*self.stepper, self.stepper.blocks);
         let Some(callee) = stepper.locations.callee(frame.context, call.edge) else {
-            unreachable!("control comes to a call that is there");
+            unreachable!("a call that control reaches has a context");
         };
         let context = stepper.locations.context(frame.context);
         let mut values = frame.values.clone();
@@ -248,7 +253,7 @@ impl<'a, 'b> Replay<'a, 'b> {
         (callee, values)
     }
 
-    /// A call on top of a piece returns to it.
+    /// Passes the results of a call that returns to the piece of its caller.
     fn hand_over(&mut self, caller: &mut Frame, callee: u32, values: &[bool]) {
         let Some(activation) = self.stack.pop() else { unreachable!("the callee is on the stack") };
         let block = &self.template(caller).block;
@@ -262,13 +267,13 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The activation on top of the call string returns: where the run goes on in its caller, or where it
-    /// ends.
+    /// Handles the return of the activation on top of the call string: `Ok` with the place in the caller where the
+    /// run continues, or `Err` with where the block step ends.
     fn return_from(
         &mut self,
         mut context: u32,
         mut values: Vec<bool>,
-    ) -> Result<(u32, Node, Vec<bool>), Next> {
+    ) -> Result<(u32, Node, Vec<bool>), StepEnd> {
         loop {
             let callee = *self.stepper.locations.context(context);
             let (Some((number, id)), Some(activation)) = (callee.caller, self.stack.pop()) else {
@@ -303,7 +308,8 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    /// The block step ends in the activation on top of the stack: the callers stay at their calls.
+    /// Records the steps of the callers up to their calls, when the block step ends in the activation on top of the
+    /// stack.
     fn suspend(&mut self, frames: &[Frame], pieces: &Pieces, value_of: &dyn Fn(VarId) -> bool) {
         let first = self.stack.len() - 1 - frames.len();
         for (position, frame) in frames.iter().enumerate() {
@@ -315,27 +321,27 @@ impl<'a, 'b> Replay<'a, 'b> {
         }
     }
 
-    fn arrive(&mut self, context: u32, node: Node, values: Vec<bool>) -> Next {
+    fn arrive(&mut self, context: u32, node: Node, values: Vec<bool>) -> StepEnd {
         let Some(location) = self.stepper.locations.at(context, node) else {
-            unreachable!("every loop head that control comes to is a location");
+            unreachable!("every loop head that control reaches is a location");
         };
         self.values = values;
-        Next::Location(location)
+        StepEnd::Location(location)
     }
 
-    /// The run ends here.
-    fn violate(&mut self, violation: Violation) -> Next {
+    /// Ends the run with a violation in the activation on top of the stack.
+    fn violate(&mut self, violation: Violation) -> StepEnd {
         self.top().end = OutlineEnd::Violation(violation);
         for pair in self.stack.windows(2) {
             if let Some((_, edge)) = self.stepper.locations.context(pair[1].context).caller {
                 self.outlines[pair[0].outline].end = OutlineEnd::Inside { edge, callee: pair[1].outline };
             }
         }
-        Next::Violation
+        StepEnd::Violation
     }
 
     fn top(&mut self) -> &mut Outline {
-        let Some(activation) = self.stack.last() else { unreachable!("a run is in some activation") };
+        let Some(activation) = self.stack.last() else { unreachable!("the stack of a run is never empty") };
         &mut self.outlines[activation.outline]
     }
 }

@@ -1,13 +1,13 @@
-//! Block steps: from a location to the next ones, into calls and out of them.
+//! Block steps: from a location to the next locations, into calls and out of them.
 //!
-//! A block step is put together from *pieces*, copies of the blocks of single procedures: the one at the
-//! location, one for each call on the way, and one behind each call of the call string that returns. The
-//! outcome of a call is known when its piece is complete, and takes the place of the call's variables in
-//! the caller's piece; so constants pass through calls. Calls may nest deeply, so pieces that wait for a call
-//! are kept on a stack.
+//! A block step is put together from *pieces*, which are copies of the blocks of single procedures: the block at
+//! the location, one block for each call on the way, and one block behind each call of the call string that
+//! returns. When the piece of a call is complete, the outcome of the call is known and replaces the variables of
+//! the call in the caller's piece, so constants are propagated through calls. Calls may be nested deeply, so the
+//! pieces that wait for a call are kept on an explicit stack.
 //!
-//! Invariant (one run): with values for all variables, at most one guard of the states after a block step
-//! holds, or a violation. So states that come to one location are merged by `ite`.
+//! Invariant (one run): under every assignment to all variables, at most one of these holds: the guard of one state
+//! after the block step, or the violation. So states that arrive at the same location can be merged by `ite`.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -21,44 +21,45 @@ use crate::symbolic::block::{Blocks, Instance, OpenCall};
 use crate::symbolic::template::{Role, Template};
 use crate::symbolic::values::Values;
 
-/// States at one location.
+/// The states at one location, in parametric form.
 #[derive(Clone, Debug)]
 pub(super) struct State {
-    /// When a run is there.
+    /// The condition under which a run is there.
     pub guard: Term,
-    /// By position, see [`super::locations`].
+    /// The values by position; see [`super::locations`].
     pub values: Values,
 }
 
-/// The states at one time, by location.
+/// The states after a certain number of block steps, by location.
 pub(super) type Moment = BTreeMap<u32, State>;
 
-/// The pieces of one block step, so that a model can be read: the first one is at the location.
+/// The variables of the pieces of one block step, from which a model is read. The first piece is the one at the
+/// location.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pieces(Vec<Piece>);
 
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     parent: u32,
-    /// The call of the parent, or [`BEHIND`].
+    /// The number of the call in the parent, or [`BEHIND`].
     site: u32,
-    /// The first variable for a local that starts arbitrary.
+    /// The first of the variables for locals whose initial values are arbitrary.
     locals: u32,
-    /// The first choice.
+    /// The first of the variables for choices.
     choices: u32,
 }
 
-/// The site of a piece that goes on where its parent's activation has returned.
+/// The site of a piece that continues after its parent's activation has returned.
 pub(super) const BEHIND: u32 = u32::MAX;
 
 impl Pieces {
-    /// The pieces by their parents and sites; the first one has neither.
+    /// The numbers of pieces by parent and site; the first piece has neither and is left out.
     pub fn index(&self) -> FxHashMap<(u32, u32), u32> {
         let pieces = (0..).zip(&self.0).skip(1);
         pieces.map(|(number, piece)| ((piece.parent, piece.site), number)).collect()
     }
 
-    /// The variable of a local that starts arbitrary, by its position among them.
+    /// The variable for the initial value of a local that is no parameter, by its position among these locals.
     pub fn local(&self, piece: u32, position: u32) -> VarId {
         VarId::new(self.0[piece as usize].locals + position)
     }
@@ -69,7 +70,7 @@ impl Pieces {
     }
 }
 
-/// Makes block steps.
+/// Builds the formulas of block steps.
 pub(super) struct Stepper<'a> {
     pub blocks: &'a Blocks<'a>,
     pub locations: Locations,
@@ -77,27 +78,27 @@ pub(super) struct Stepper<'a> {
     by_start: FxHashMap<(ProcId, Node), usize>,
 }
 
-/// A piece in the making.
+/// A piece that is being built.
 struct Level {
     context: u32,
     template: Rc<Template>,
     piece: u32,
     first_choice: u32,
-    /// The whole state at its beginning.
+    /// The whole state at the beginning of the piece.
     state: State,
     instance: Instance,
-    outcomes: Vec<Option<Outcome>>,
-    /// The call that the level above is for.
+    outcomes: Vec<Option<CallOutcome>>,
+    /// The call for which the next level on the stack is built.
     waiting: usize,
 }
 
-/// What a call does: when it returns, seen from its entry, and the results.
-struct Outcome {
+/// The outcome of a call: the condition at its entry under which it returns, and its results.
+struct CallOutcome {
     returns: Term,
     results: Vec<Term>,
 }
 
-/// What a block step leads to.
+/// The result of a block step, as it is built.
 struct Step<'b> {
     arena: &'b mut TermArena,
     next: &'b mut Moment,
@@ -120,7 +121,7 @@ impl<'a> Stepper<'a> {
         Rc::clone(&self.templates[number])
     }
 
-    /// The position of a slot of the procedure that runs in a context.
+    /// The position in a state of a slot of the procedure that runs in a context.
     pub fn position(&self, context: &Context, slot: usize) -> usize {
         match self.blocks.scopes.scope(context.procedure).var(slot) {
             Var::Global(i) => i as usize,
@@ -133,8 +134,8 @@ impl<'a> Stepper<'a> {
         self.blocks.cuts(self.locations.context(context).procedure).is_head(node)
     }
 
-    /// All runs from a location to the next ones; when they violate the property, and how they were put
-    /// together.
+    /// Adds to `next` the states in which the runs from a location arrive. Returns the condition under which they
+    /// violate the property, and the pieces from which the step was put together.
     pub fn step(
         &mut self,
         arena: &mut TermArena,
@@ -180,7 +181,8 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Goes on with a piece to the next call whose outcome is needed.
+    /// Builds a piece up to the next call whose outcome is needed, and returns that call; `None` if the piece is
+    /// complete.
     fn advance(&self, arena: &mut TermArena, level: &mut Level) -> Option<usize> {
         let Level { template, state, first_choice, instance, outcomes, .. } = level;
         let context = self.locations.context(level.context);
@@ -191,7 +193,7 @@ impl<'a> Stepper<'a> {
                     Some(state.values.get(self.position(context, slot)))
                 }
                 Role::Choice(position) => Some(arena.var(VarId::new(*first_choice + position))),
-                // A violation in the callee is noted when its piece is complete.
+                // A violation in the callee is recorded when its piece is complete.
                 Role::Fails(_) => Some(Term::FALSE),
                 Role::Returns(call) => outcomes[call as usize].as_ref().map(|outcome| outcome.returns),
                 Role::Result(call, result) => {
@@ -204,7 +206,7 @@ impl<'a> Stepper<'a> {
         })
     }
 
-    /// Goes into a call of a piece.
+    /// Begins the piece for a call of `level`, or decides that the call does not return within this block step.
     fn call(&mut self, step: &mut Step<'_>, stack: &mut Vec<Level>, mut level: Level, number: usize) {
         let template = Rc::clone(&level.template);
         let call = &template.block.calls[number];
@@ -212,11 +214,11 @@ impl<'a> Stepper<'a> {
         let guard = step.arena.and(level.state.guard, guard);
         let callee = self.locations.callee(level.context, call.edge);
         let Some(callee) = callee.filter(|_| guard != Term::FALSE) else {
-            level.outcomes[number] = Some(Outcome::never(call));
+            level.outcomes[number] = Some(CallOutcome::never(call));
             stack.push(level);
             return;
         };
-        // The state at the call, then the arguments, then locals that start arbitrary.
+        // The values are: the state at the call, then the arguments, then the locals that start arbitrary.
         let context = self.locations.context(level.context);
         let mut values = level.state.values.to_vec(context.end);
         for slot in 0..template.block.inputs.len() {
@@ -230,11 +232,11 @@ impl<'a> Stepper<'a> {
         values.extend((0..locals).map(|i| step.arena.var(VarId::new(first_local + i))));
         let state = State { guard, values: Values::new(&values) };
         if self.is_head(callee, Procedure::ENTRY) {
-            // The run goes on there in the next block step.
+            // The entry is a loop head, so the run continues there in the next block step.
             let (parent, site) = (level.piece, number as u32);
             step.pieces.0.push(Piece { parent, site, locals: first_local, choices: 0 });
             self.arrive(step, callee, Procedure::ENTRY, state);
-            level.outcomes[number] = Some(Outcome::never(call));
+            level.outcomes[number] = Some(CallOutcome::never(call));
             stack.push(level);
             return;
         }
@@ -245,7 +247,8 @@ impl<'a> Stepper<'a> {
         stack.push(above);
     }
 
-    /// A piece is complete: notes violations and arrivals, and goes on where its procedure returns.
+    /// Handles a complete piece: records its violations and arrivals, and passes its outcome to the waiting caller
+    /// or continues behind the call of the call string.
     fn finish(&mut self, step: &mut Step<'_>, stack: &mut Vec<Level>, level: &Level) {
         let Level { context, template, state, instance, .. } = level;
         let block = &template.block;
@@ -275,12 +278,12 @@ impl<'a> Stepper<'a> {
         if let Some(caller) = stack.last_mut() {
             let call = &caller.template.block.calls[caller.waiting];
             let outcome = match exit {
-                None => Outcome::never(call),
+                None => CallOutcome::never(call),
                 Some((returns, state)) => {
                     let running = self.locations.context(*context);
                     let slots = self.blocks.scopes.scope(running.procedure).exit_slots();
                     let value = |&slot: &u32| state.values.get(self.position(running, slot as usize));
-                    Outcome { returns, results: slots.iter().map(value).collect() }
+                    CallOutcome { returns, results: slots.iter().map(value).collect() }
                 }
             };
             caller.outcomes[caller.waiting] = Some(outcome);
@@ -289,7 +292,7 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// A procedure on the call string returns: goes on behind the call.
+    /// Handles the return of a procedure on the call string: continues behind the call.
     fn return_from(
         &mut self,
         step: &mut Step<'_>,
@@ -337,8 +340,9 @@ impl<'a> Stepper<'a> {
         }
     }
 
-    /// Whether a return to a procedure can change what its `enforce` reads. Otherwise it is not asked
-    /// again: the step may begin in a callee with any locals of its callers.
+    /// Whether a return to a procedure can change a variable that its `enforce` reads. If not, `enforce` is not
+    /// required again. So a step that begins in a callee, with arbitrary values for the locals of its callers, may
+    /// return to a caller whose `enforce` does not hold.
     fn may_break_enforce(&self, caller: ProcId, call: &Call) -> bool {
         let program = &self.blocks.task.program;
         let condition = program.procedure(caller).enforce;
@@ -348,7 +352,7 @@ impl<'a> Stepper<'a> {
         })
     }
 
-    /// When the `enforce` of the procedure that runs in a context can be satisfied.
+    /// The condition under which the `enforce` of the procedure that runs in a context can be satisfied.
     pub fn enforce(&self, arena: &mut TermArena, context: u32, values: &Values) -> Term {
         let running = self.locations.context(context);
         let value = |slot: usize| values.get(self.position(running, slot));
@@ -369,14 +373,14 @@ impl<'a> Stepper<'a> {
     }
 }
 
-impl Outcome {
-    /// The call does not return before the block step ends.
+impl CallOutcome {
+    /// The outcome of a call that does not return before the block step ends.
     fn never(call: &OpenCall) -> Self {
         Self { returns: Term::FALSE, results: vec![Term::FALSE; call.results.len()] }
     }
 }
 
-/// So many variables in a row; the number of the first.
+/// Makes `count` variables with consecutive numbers, and returns the number of the first.
 fn fresh(arena: &mut TermArena, count: u32) -> u32 {
     let mut first = None;
     for _ in 0..count {

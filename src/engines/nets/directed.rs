@@ -1,17 +1,17 @@
-//! Directed search: forwards, guided by the state equation.
+//! Directed forward search, guided by the state equation.
 //!
 //! Implements: M. Blondin, C. Haase, P. Offtermatt, "Directed Reachability for Infinite-State
 //! Systems", TACAS 2021.
 //!
-//! Theorem used: none for `safe`, which it never answers. A run that it finds from arbitrarily many
-//! tokens needs finitely many: going back along it with covering predecessors tells how many.
+//! Theorem used: none for `safe`, which this engine never answers. A run that starts with arbitrarily many tokens
+//! needs only finitely many of them: following it backwards with covering predecessors gives the number.
 //!
 //! Evidence: the firing sequence.
 //!
-//! Deviation: a weighted best-first search that asks the state equation as late as possible: where a
-//! firing follows the solution, what is left of the solution is the best one after it; the distance counts each token that moves on its own as
-//! a firing, so it is no lower bound where a transition moves many. Of set-valued moves only those are
-//! tried where all tokens of a place go the same way.
+//! Deviation: this is a weighted best-first search that solves the state equation as late as possible: if a firing
+//! follows the solution, the rest of the solution is optimal after it. The distance counts each token that moves on
+//! its own as a firing, so it is not a lower bound if a transition moves many tokens. Of set-valued moves, only
+//! those are tried in which all tokens of a place go the same way.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -30,20 +30,20 @@ use crate::net::reduce::Extent;
 use crate::net::{Choice, Firing, Flow, Marking, Net, Overflow, PlaceId, Range, Transition, TransitionId};
 use crate::progress::Progress;
 
-/// So many tokens stand for any number of them.
+/// This number of tokens stands for any number of them.
 const ANY: u64 = 1 << 62;
-/// More tokens than half of [`ANY`] are taken for any number; nets with larger numbers are left to
-/// other engines.
+/// The largest number in a net that is accepted. More tokens than half of [`ANY`] are taken for any number, so nets
+/// with large numbers are left to other engines.
 const LARGEST_WEIGHT: u64 = 1 << 32;
 
-/// The engine.
+/// The engine `directed`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Directed;
 
-/// The engine, giving up after so many markings.
+/// The engine `directed` with a limit on the number of markings.
 #[derive(Clone, Copy, Debug)]
 pub struct DirectedWithin {
-    /// So many markings are reached at most.
+    /// The number of reached markings after which the engine gives up.
     pub most_markings: usize,
 }
 
@@ -84,15 +84,14 @@ impl Engine<Net> for DirectedWithin {
     }
 }
 
-/// A marking that can be reached.
+/// A reachable marking.
 #[derive(Clone, Debug)]
 struct Node {
     marking: Marking,
-    /// The node before, and what fires there.
+    /// The node before it, and the firing that leads here.
     before: Option<(u32, Firing)>,
     steps: u32,
-    /// How many firings the nearest target is away, or a guess while there is no plan, in
-    /// [`UNIT`]s.
+    /// The number of firings to the nearest target, in [`UNIT`]s; an estimate while there is no plan.
     distance: u64,
     plan: Option<Plan>,
 }
@@ -101,7 +100,7 @@ struct Node {
 #[derive(Clone, Debug)]
 struct Plan {
     basis: Rc<Basis>,
-    /// How often each basic column still has to fire.
+    /// For each basic column, how often it still has to fire.
     firings: Vec<f64>,
 }
 
@@ -110,15 +109,15 @@ struct Search<'net> {
     relaxation: Relaxation,
     equation: StateEquation,
     column_of: Vec<Option<u32>>,
-    /// The live transitions, each under one of the places it takes from.
+    /// The live transitions, each listed at one of the places it takes from.
     takers: Vec<Vec<TransitionId>>,
-    /// Those that take nothing.
+    /// The live transitions that take nothing.
     sources: Vec<TransitionId>,
     nodes: Vec<Node>,
     seen: FxHashSet<Marking>,
-    /// By what lies ahead and behind; of equals, those with a plan first, then the newest.
+    /// The nodes by their keys. Among equal keys, nodes with a plan come first, then the newest.
     queue: BinaryHeap<Reverse<(u64, bool, Reverse<u32>)>>,
-    /// The basis of the last node whose successors were asked about.
+    /// The basis of the parent of the last node for which the equation was solved, and its kernel.
     ready: Option<(Rc<Basis>, Kernel)>,
 }
 
@@ -159,10 +158,10 @@ impl<'net> Search<'net> {
                 return Ok(reason.into());
             }
             if self.nodes.len() > most {
-                let why = format!("the limit of {most} markings that are reached is passed");
+                let why = format!("the limit of {most} markings is exceeded");
                 return Ok(Reason::GaveUp(why).into());
             }
-            progress.say(&|| format!("{} markings, {} to do", self.nodes.len(), self.queue.len()));
+            progress.say(&|| format!("{} markings, {} to expand", self.nodes.len(), self.queue.len()));
             if self.nodes[at as usize].plan.is_none() {
                 let is_possible = self.make_plan(at, budget);
                 if is_possible && self.key(at) > key {
@@ -184,10 +183,10 @@ impl<'net> Search<'net> {
                 }
             }
         }
-        Ok(Reason::GaveUp("the engine looks for runs, proves nothing, and found none".to_owned()).into())
+        Ok(Reason::GaveUp("the engine only searches for runs, and found none".to_owned()).into())
     }
 
-    /// The transitions that can fire, in order.
+    /// The enabled transitions, sorted.
     fn enabled(&self, marking: &Marking) -> Vec<TransitionId> {
         let near = marking.iter().flat_map(|(place, _)| &self.takers[place.index()]);
         let near = near.chain(&self.sources).copied();
@@ -197,7 +196,7 @@ impl<'net> Search<'net> {
         enabled
     }
 
-    /// What is looked at first has the smallest key.
+    /// The priority of a node; nodes with the smallest key are expanded first.
     fn key(&self, at: u32) -> u64 {
         let node = &self.nodes[at as usize];
         node.distance.saturating_mul(GREED).saturating_add(u64::from(node.steps) * UNIT)
@@ -222,8 +221,8 @@ impl<'net> Search<'net> {
         if let Some((at, firing)) = &before {
             let parent = &self.nodes[*at as usize];
             steps = parent.steps + 1;
-            // Where the plan is followed, it stays the best one, and one firing less lies ahead. No
-            // other marking is nearer than that, unless tokens move by themselves.
+            // If the firing follows the plan, the rest of the plan stays optimal, and one firing less lies ahead.
+            // No other marking is nearer than that, unless tokens move on their own.
             distance = parent.distance.saturating_sub(UNIT);
             plan = self.column_of[firing.transition.index()]
                 .and_then(|column| parent.plan.as_ref()?.after(column));
@@ -238,11 +237,11 @@ impl<'net> Search<'net> {
         Ok(None)
     }
 
-    /// Solves the state equation for the nearest target; `false` if none can be covered.
+    /// Solves the state equation for the nearest target. Returns `false` if no target can be covered.
     fn make_plan(&mut self, at: u32, budget: &Budget) -> bool {
         let before = self.nodes[at as usize].before.as_ref();
         if let Some(plan) = before.and_then(|&(parent, _)| self.nodes[parent as usize].plan.as_ref()) {
-            // The marking before was similar, so its plan is a good start.
+            // The parent's marking is similar, so its plan is a good starting point.
             let basis = &plan.basis;
             let kernel = match self.ready.take() {
                 Some((of, kernel)) if Rc::ptr_eq(&of, basis) => kernel,
@@ -275,7 +274,7 @@ impl<'net> Search<'net> {
         true
     }
 
-    /// The run to a node that meets a target, from as few tokens as it takes.
+    /// The run to a node that meets a target, starting with as few tokens as it needs.
     fn run_to(&self, last: u32) -> Result<Option<FiringSequence>, Overflow> {
         let mut path = Vec::new();
         let mut at = &self.nodes[last as usize];
@@ -312,9 +311,9 @@ impl<'net> Search<'net> {
 }
 
 impl Plan {
-    /// What is left of it after a column has fired, if it should.
+    /// The rest of the plan after a column has fired; `None` if the plan does not contain this firing.
     fn after(&self, column: u32) -> Option<Self> {
-        /// A whole firing, up to rounding.
+        /// One firing, up to rounding errors.
         const ONE: f64 = 1.0 - 1e-6;
         let at = self.basis.basic.iter().position(|&basic| basic == column)?;
         let left = self.firings.get(at).filter(|&&left| left >= ONE)?;
@@ -324,15 +323,16 @@ impl Plan {
     }
 }
 
-/// One firing; distances are fractions of it.
+/// The distance that stands for one firing, so that distances can be fractions of a firing.
 const UNIT: u64 = 1_000;
-/// So many firings done count as much as one that lies ahead.
+/// The weight of a firing that lies ahead, relative to one that is done.
 const GREED: u64 = 4;
 
-/// Where the search starts. Larger markings can do what smaller ones can, unless there are zero
-/// tests: then some small ones are tried.
+/// The markings from which the search starts. Larger markings can do everything that smaller ones can, unless there
+/// are zero tests: then some small ones are tried.
 fn starts(net: &Net) -> Vec<Marking> {
-    /// More tokens than the smallest bug of any zero test we have seen needs.
+    /// The additional tokens that are tried: more than the smallest violation of any known net with zero tests
+    /// needs.
     const SMALL: u64 = 6;
     let with = |tokens: &dyn Fn(Range) -> u64| {
         let mut marking = Marking::new();
@@ -349,8 +349,7 @@ fn starts(net: &Net) -> Vec<Marking> {
     starts
 }
 
-/// The ways to fire where all tokens of a place go the same way: one for each position in the
-/// lists of places.
+/// The choices in which all tokens of a place go the same way: one for each position in the lists of places.
 fn uniform_choices(transition: &Transition, marking: &Marking) -> Vec<Vec<Choice>> {
     let left = marking.minus(&transition.take);
     let choosers = transition.moves.iter().filter_map(|m| match &m.flow {

@@ -1,11 +1,11 @@
-//! Forward search, marking by marking, for a bounded number of tokens.
+//! Forward search over single markings, with a bound on the number of tokens.
 //!
 //! Implements: breadth-first search over markings.
 //!
-//! Theorem used: if no marking is larger than the bound, all that can be reached has been seen.
+//! Theorem used: if no marking within the bound leads to a larger one, then all reachable markings have been found.
 //!
-//! Evidence: the shortest run, zero tests obeyed; or all markings that can be reached, as a
-//! [`NetCertificate::CoverabilitySet`] without any omega. A net with zero tests has no such proof.
+//! Evidence: the shortest run, which obeys zero tests; or all reachable markings, as a
+//! [`NetCertificate::CoverabilitySet`] without any omega. For a net with zero tests there is no such proof.
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -20,10 +20,10 @@ use crate::progress::Progress;
 
 use crate::engines::Engine;
 
-/// The engine: more and more tokens, until there is an answer.
+/// The engine `explicit` for nets: searches with increasing numbers of tokens until there is an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Explicit {
-    /// So many markings are looked at in one round at most.
+    /// The greatest number of markings in one round.
     pub most_markings: usize,
 }
 
@@ -38,7 +38,7 @@ impl Engine<Net> for Explicit {
         "explicit"
     }
 
-    /// The plain engines that others are compared with see nets as they are.
+    /// This engine is a reference for the other engines, so it gets nets without any reduction.
     fn reduction(&self) -> Option<Extent> {
         None
     }
@@ -65,34 +65,34 @@ impl Engine<Net> for Explicit {
     }
 }
 
-/// What a search may look at.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Tokens of a marking.
+    /// The greatest number of tokens in a marking.
     pub tokens: u128,
-    /// Markings.
+    /// The greatest number of markings.
     pub markings: usize,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub enum Found {
-    /// A run that meets a target.
+    /// A run to a marking that meets a target.
     Run(FiringSequence),
-    /// No target among all markings that can be reached.
+    /// These are all reachable markings, and none meets a target.
     All(Vec<Marking>),
-    /// No target among the markings with so few tokens; there are others.
+    /// No marking within the limit on tokens meets a target, but there are larger markings.
     Bounded,
     /// There are more markings than allowed.
     TooMany,
-    /// The budget is used up, or tokens cannot be counted.
+    /// The budget is used up, or a number of tokens does not fit into 64 bits.
     Stopped(Reason),
 }
 
-/// How a marking was reached: from which one, and what fired.
+/// How a marking was reached: the number of the marking before it, and what fired. `None` for an initial marking.
 type Origin = Option<(usize, TransitionId, Vec<Choice>)>;
 
-/// Looks at all markings within the limits that can be reached through such markings.
+/// Explores all markings within the limits that can be reached through such markings.
 pub fn search(net: &Net, limits: Limits, budget: &Budget, progress: &dyn Progress) -> Found {
     let mut reached: IndexMap<Marking, Origin, FxBuildHasher> = IndexMap::default();
     let mut complete = !net.initial.is_parametric();
@@ -159,7 +159,7 @@ fn initial_markings(net: &Net, limits: Limits, complete: &mut bool, budget: &Bud
         }
         markings.extend(more);
     }
-    // Few tokens first.
+    // Markings with few tokens come first.
     markings.sort_by_cached_key(|marking| (marking.total(), marking.clone()));
     Some(markings)
 }
@@ -179,7 +179,7 @@ fn run_to(reached: &IndexMap<Marking, Origin, FxBuildHasher>, at: usize) -> Firi
     FiringSequence { initial, steps }
 }
 
-/// The maximal ones, as limits.
+/// The maximal markings, as evidence.
 fn maximal(markings: Vec<Marking>) -> Vec<OmegaMarking> {
     let mut sorted = markings;
     sorted.sort_by_cached_key(|marking| (std::cmp::Reverse(marking.total()), marking.clone()));
@@ -193,8 +193,8 @@ fn maximal(markings: Vec<Marking>) -> Vec<OmegaMarking> {
     kept.iter().map(|marking| OmegaMarking::new(marking.iter().map(limit))).collect()
 }
 
-/// For engines that know that a target can be covered if zero tests are ignored: looks for a run that
-/// obeys them, among some hundred thousand markings.
+/// Looks for a run that obeys zero tests, among some hundred thousand markings. Engines call this when they know
+/// that a target can be covered if zero tests are ignored.
 pub fn search_despite_zero_tests(net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
     let engine = Explicit { most_markings: 200_000 };
     match engine.run(net, budget, progress) {

@@ -1,4 +1,4 @@
-//! Decision procedures for nets, one per file, named as in the literature.
+//! Decision procedures for nets, one per module, named as in the literature, and the data structures they share.
 
 pub mod backward;
 pub mod directed;

@@ -1,18 +1,18 @@
-//! Backward search, as plain as possible: the oracle for everything faster.
+//! Backward search in its simplest form, as the oracle for faster engines.
 //!
 //! Implements: P. A. Abdulla, K. Čerāns, B. Jonsson, Y.-K. Tsay, "General Decidability Theorems for
 //! Infinite-State Systems", LICS 1996.
 //!
-//! Theorem used: the markings from which a target can be covered are upward closed; adding the minimal
-//! predecessors of what is known reaches them all after finitely many steps, because there is no
-//! infinite sequence of markings of which none covers an earlier one.
+//! Theorem used: the set of markings from which a target can be covered is upward closed. Repeatedly adding the
+//! minimal predecessors of known elements yields this set after finitely many steps, because there is no infinite
+//! sequence of markings of which none covers an earlier one.
 //!
-//! Evidence: the minimal elements, [`NetCertificate::Basis`]; or a run, fired forwards from the
-//! initial marking that covers an element towards the element that it is a predecessor of, and so on.
+//! Evidence: the minimal elements, [`NetCertificate::Basis`]; or a run that starts in an initial marking that
+//! covers an element and fires forwards, each time towards the element of which the last one is a predecessor.
 //!
-//! Deviation: zero tests are ignored on the way back. A step of the run that comes of it and does not
-//! obey them is replaced, see [`fire_or_replace`]; if that is not possible, [`super::explicit`] looks for
-//! a run that does obey them, and the answer is unknown if that ends without one.
+//! Deviation: zero tests are ignored by the backward search. A step of the resulting run that does not obey them is
+//! replaced, see [`fire_or_replace`]. If that is not possible, [`super::explicit`] looks for a run that obeys them,
+//! and the answer is unknown if it finds none.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ use crate::progress::Progress;
 use super::explicit;
 use crate::engines::Engine;
 
-/// The engine.
+/// The engine `reference`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Reference;
 
@@ -37,7 +37,7 @@ impl Engine<Net> for Reference {
         "reference"
     }
 
-    /// The plain engines that others are compared with see nets as they are.
+    /// This engine is a reference for the other engines, so it gets nets without any reduction.
     fn reduction(&self) -> Option<Extent> {
         None
     }
@@ -54,16 +54,16 @@ impl Engine<Net> for Reference {
 /// An element that was minimal when it was found.
 struct Node {
     marking: Marking,
-    /// What leads from here to another element; a target leads nowhere.
+    /// The transition that leads from here to another element; `None` for a target.
     next: Option<(TransitionId, usize)>,
 }
 
 struct Search<'a> {
     net: &'a Net,
     nodes: Vec<Node>,
-    /// Those that are minimal now.
+    /// The elements that are minimal now.
     minimal: Vec<usize>,
-    /// Those whose predecessors are not known yet, the oldest first.
+    /// The elements whose predecessors were not computed yet, the oldest first.
     open: VecDeque<usize>,
 }
 
@@ -82,7 +82,7 @@ impl Search<'_> {
                 if let Some(reason) = budget.exhausted() {
                     return Err(reason);
                 }
-                progress.say(&|| format!("{} elements, {} to do", self.minimal.len(), self.open.len()));
+                progress.say(&|| format!("{} elements, {} to expand", self.minimal.len(), self.open.len()));
                 let goal = &self.nodes[at].marking;
                 let mut fresh = |m: &Marking| budget.exhausted().is_none() && !self.is_known(m);
                 let found = predecessors(self.net.transition(id), goal, &mut fresh);
@@ -103,7 +103,7 @@ impl Search<'_> {
         self.minimal.iter().any(|&at| marking.covers(&self.nodes[at].marking))
     }
 
-    /// Adds an element, and answers if an initial marking covers it.
+    /// Adds an element. Returns a verdict if an initial marking covers it.
     fn add(
         &mut self,
         marking: Marking,

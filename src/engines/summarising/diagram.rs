@@ -1,15 +1,15 @@
 //! Projection of path edges onto the states they relate.
 //!
-//! A path edge that contains the formulas of the calls on its way doubles at every call, and a chain of
-//! procedures that call each other twice becomes exponential. So choices are eliminated before an edge is
-//! used again: what is left is a formula over the names of slots, canonical because it is read off a decision
-//! diagram with a fixed order. Equal relations are equal terms.
+//! A path edge that contained the formulas of the calls on its way would double in size at every call, and a chain
+//! of procedures in which each calls the next twice would become exponential. So choices are eliminated before an
+//! edge is used again. The result is a formula over the names of slots. It is canonical, because it is read off a
+//! decision diagram with a fixed order, so equal relations are equal terms.
 //!
-//! Invariant (links): a slot whose value now is its value at the entry is a link, and not part of the diagram;
-//! a thousand globals that a procedure passes through cost nothing.
+//! Invariant (links): a slot whose current value equals its value at the entry is a link, and is not part of the
+//! diagram. So a thousand globals that a procedure passes through cost nothing.
 //!
-//! Deviation: where the diagram gets too large, the edge stays in parametric form ("plain copies only where
-//! projection does not pay").
+//! Deviation: if the diagram gets too large, the edge stays in parametric form ("plain copies only where projection
+//! does not pay").
 
 use cusp_encodings::{Node as TermNode, Term, TermArena, VarId};
 use oxidd::bcdd::{BCDDFunction, BCDDManagerRef};
@@ -23,15 +23,15 @@ use std::rc::Rc;
 
 use super::edge::{Edge, Names};
 
-/// Most nodes of all diagrams together.
+/// The greatest number of nodes of all diagrams together.
 const CAPACITY: usize = 1 << 20;
-/// Most new nodes that one projection may make.
+/// The greatest number of new nodes that one projection may make.
 const LIMIT: usize = 1 << 17;
-/// Most gates of a formula that is projected.
+/// The greatest number of gates of a formula that is projected.
 const LARGEST_CONE: usize = 1 << 17;
-/// Levels per slot: entry, now, and two for choices near it.
+/// The number of levels per slot: entry value, current value, and two for choices near it.
 const LEVELS: usize = 4;
-/// Levels for further choices, after all slots.
+/// The number of levels for further choices, after all slots.
 const SPARE: usize = 256;
 
 /// A path edge without choices.
@@ -40,12 +40,12 @@ pub struct Projected {
     /// The edge over names of slots.
     pub edge: Rc<Edge>,
     set: BCDDFunction,
-    /// Slots that are links, in order.
+    /// The slots that are links, sorted.
     links: Rc<[u32]>,
 }
 
 impl Projected {
-    /// Whether these values are related; `None` is a value that does not matter.
+    /// Whether the relation contains these values; `None` is a value that does not matter.
     #[must_use]
     pub fn contains(&self, entry: &[Option<bool>], now: &[Option<bool>]) -> bool {
         let linked = |slot: u32| {
@@ -64,7 +64,7 @@ impl Projected {
         self.set.eval(values)
     }
 
-    /// Whether no states are related.
+    /// Whether the relation is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.edge.guard == Term::FALSE
@@ -81,13 +81,13 @@ impl PartialEq for Projected {
 pub struct Diagrams {
     manager: BCDDManagerRef,
     width: usize,
-    /// What became of edges that were projected before.
+    /// The results of earlier projections; `None` for an edge that was too large.
     cache: FxHashMap<Edge, Option<Projected>>,
-    /// Terms of diagrams.
+    /// The terms that were made for diagrams.
     terms: FxHashMap<BCDDFunction, Term>,
 }
 
-/// The diagram got too large.
+/// The error that a diagram got too large.
 struct TooLarge;
 
 impl From<oxidd::util::OutOfMemory> for TooLarge {
@@ -97,7 +97,7 @@ impl From<oxidd::util::OutOfMemory> for TooLarge {
 }
 
 impl Diagrams {
-    /// For procedures of at most `width` slots.
+    /// Diagrams for procedures of at most `width` slots.
     #[must_use]
     pub fn new(width: usize) -> Self {
         let manager = oxidd::bcdd::new_manager(CAPACITY, CAPACITY / 4, 1);
@@ -112,7 +112,7 @@ impl Diagrams {
             return known.clone();
         }
         if self.nodes() > CAPACITY / 2 {
-            // What is remembered keeps diagrams alive that nobody else needs.
+            // The entries of the caches keep diagrams alive that are not used elsewhere.
             self.cache.clear();
             self.terms.clear();
             self.manager.with_manager_shared(|manager| manager.gc());
@@ -143,7 +143,7 @@ impl Diagrams {
         edge: &Edge,
     ) -> Result<Projected, TooLarge> {
         let mut links = Vec::new();
-        // Outputs with their levels; links are not among them.
+        // The values with their levels; links are left out.
         let mut outputs: Vec<(usize, Term)> = Vec::new();
         for (slot, &term) in edge.entry.iter().enumerate() {
             if let Some(term) = term {
@@ -166,7 +166,7 @@ impl Diagrams {
         if cone.len() > LARGEST_CONE {
             return Err(TooLarge);
         }
-        // A choice that is itself the value of an output is that output.
+        // A choice that is itself the value of an output is represented by the level of that output.
         let mut level_of: FxHashMap<VarId, (usize, bool)> = FxHashMap::default();
         let mut equations: Vec<(usize, Term)> = Vec::new();
         for &(level, term) in &outputs {
@@ -196,7 +196,7 @@ impl Diagrams {
                 return Err(TooLarge);
             }
         }
-        // Every choice goes with the last conjunct that depends on it.
+        // Every choice is quantified together with the last conjunct that depends on it.
         let mut parts: Vec<(BCDDFunction, Vec<VarId>)> = Vec::new();
         conjuncts.sort_unstable();
         for conjunct in conjuncts {
@@ -296,7 +296,7 @@ impl Diagrams {
         Projected { edge: Rc::new(Edge { guard, entry, now }), set, links: links.into() }
     }
 
-    /// The relation of either edge; both are at the same place.
+    /// The union of two relations at the same place.
     pub fn union(
         &mut self,
         arena: &mut TermArena,
@@ -311,7 +311,7 @@ impl Diagrams {
         Some(self.projected(arena, names, &a.edge, set, links))
     }
 
-    /// The set with only these links left out of it.
+    /// The set in which only the given links are implicit; the other links become equations of the diagram.
     fn unlinked(&self, projected: &Projected, links: &[u32]) -> Result<BCDDFunction, TooLarge> {
         let mut set = projected.set.clone();
         for slot in projected.links.iter().filter(|slot| links.binary_search(slot).is_err()) {
@@ -339,7 +339,7 @@ impl Diagrams {
                 (Some(&t), Some(&e)) => {
                     let level = function.with_manager_shared(|manager, edge| match manager.get_node(edge) {
                         Node::Inner(node) => node.level() as usize,
-                        Node::Terminal(_) => unreachable!("a function with cofactors is no constant"),
+                        Node::Terminal(_) => unreachable!("a function with cofactors is not a constant"),
                     });
                     let slot = level / LEVELS;
                     let var =

@@ -1,20 +1,22 @@
 //! Path edges over the slots of a procedure, and the names of the variables in them.
 //!
-//! Invariant (names): an edge that is kept is over variables that mean the same in every procedure: slot `i` at
-//! the entry is `entry(i)`, slot `i` now is `now(i)`. So procedures of the same shape have the same formulas,
-//! and what was found out about one is known about the other. Choices of a run through a block are scratch
-//! variables, which the next run uses again; an edge that keeps some of them has them renamed for good.
+//! Invariant (names): an edge that is kept uses variables that mean the same in every procedure: the value of slot
+//! `i` at the entry is `entry(i)`, and its current value is `now(i)`. So procedures of the same shape have the same
+//! formulas, and results about one of them are reused for the other. The choices of a run through a block are
+//! scratch variables, which the next run uses again; if an edge that is kept contains scratch variables, they are
+//! replaced by new variables.
 
 use cusp_encodings::{Substitution, Term, TermArena, VarId};
 
-/// Which current values are possible with which entry values, in parametric form. `None` is any value.
+/// A relation between entry values and current values, in parametric form: every assignment that satisfies the
+/// guard gives one pair. `None` stands for any value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Edge {
-    /// Which choices count.
+    /// The condition that selects the assignments.
     pub guard: Term,
     /// Globals and parameters at the entry, by slot.
     pub entry: Vec<Option<Term>>,
-    /// Globals and locals now, by slot.
+    /// Current values of globals and locals, by slot.
     pub now: Vec<Option<Term>>,
 }
 
@@ -46,7 +48,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The names for procedures of at most so many slots.
+    /// The variables for procedures of at most `width` slots.
     #[must_use]
     pub fn new(arena: &mut TermArena, width: usize) -> Self {
         let entry = (0..width).map(|_| arena.fresh_var()).collect();
@@ -59,7 +61,7 @@ impl Names {
         arena.var(self.entry[slot])
     }
 
-    /// The value of a slot now.
+    /// The current value of a slot.
     pub fn now(&self, arena: &mut TermArena, slot: usize) -> Term {
         arena.var(self.now[slot])
     }
@@ -70,7 +72,7 @@ impl Names {
         &self.entry
     }
 
-    /// The variables of all slots now.
+    /// The variables for the current values of all slots.
     #[must_use]
     pub fn nows(&self) -> &[VarId] {
         &self.now
@@ -81,7 +83,7 @@ impl Names {
         self.used = 0;
     }
 
-    /// A choice of the current run.
+    /// A scratch variable for a choice of the current run.
     pub fn choice(&mut self, arena: &mut TermArena) -> Term {
         if self.used == self.scratch.len() {
             self.scratch.push(arena.fresh_var());

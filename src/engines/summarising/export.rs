@@ -1,4 +1,4 @@
-//! Tables as a certificate.
+//! Converts the tables of relations into a certificate.
 
 use std::rc::Rc;
 
@@ -11,26 +11,26 @@ use crate::evidence::{Formulas, Gate, Literal, Place, Relation, Relations};
 use crate::model::{Program, Var};
 use crate::symbolic::scope::Scopes;
 
-/// The relations that are known at these places.
+/// The certificate that consists of the relations known at these places.
 #[must_use]
 pub fn relations(tables: &Tables<'_>, keys: impl IntoIterator<Item = Key>) -> Relations {
     let known = |key: Key| tables.table(key).known().iter().map(move |edge| (key, Rc::clone(edge)));
     edges(tables, keys.into_iter().flat_map(known))
 }
 
-/// These relations.
+/// The certificate that consists of these relations.
 #[must_use]
 pub fn edges(tables: &Tables<'_>, edges: impl IntoIterator<Item = (Key, Rc<Edge>)>) -> Relations {
     let blocks = tables.blocks;
-    let mut copy =
-        Copy { arena: &tables.arena, formulas: Formulas::default(), literals: FxHashMap::default() };
+    let mut exporter =
+        Exporter { arena: &tables.arena, formulas: Formulas::default(), literals: FxHashMap::default() };
     let mut covered: FxHashSet<Key> = FxHashSet::default();
     let mut relations: Vec<Relation> = Vec::new();
     for (key, edge) in edges {
         covered.insert(key);
-        relations.push(copy.relation(&blocks.task.program, blocks.scopes, key, &edge));
+        relations.push(exporter.relation(&blocks.task.program, blocks.scopes, key, &edge));
     }
-    // Loop heads that no run comes to are cuts as well, with nothing there.
+    // Loop heads that no run reaches are cuts as well, with the empty relation.
     for id in blocks.task.program.procedure_ids() {
         for node in blocks.cuts(id).heads() {
             let key = (id, Place::Node(node));
@@ -38,24 +38,25 @@ pub fn edges(tables: &Tables<'_>, edges: impl IntoIterator<Item = (Key, Rc<Edge>
                 let scope = blocks.scopes.scope(id);
                 let (entry, now) = (vec![None; scope.entry_width()], vec![None; scope.width()]);
                 let nothing = Edge { guard: Term::FALSE, entry, now };
-                relations.push(copy.relation(&blocks.task.program, blocks.scopes, key, &nothing));
+                relations.push(exporter.relation(&blocks.task.program, blocks.scopes, key, &nothing));
             }
         }
     }
     relations.sort_by_key(|relation| (relation.procedure, relation.place));
-    // Where relations were kept in parametric form, their states do not say which parameters are meant.
+    // If relations were kept in parametric form, their states do not determine the values of the parameters.
     let needs_witnesses = tables.copies > 0;
-    Relations { formulas: copy.formulas, relations, witnesses: Vec::new(), needs_witnesses }
+    Relations { formulas: exporter.formulas, relations, witnesses: Vec::new(), needs_witnesses }
 }
 
-struct Copy<'a> {
+struct Exporter<'a> {
     arena: &'a TermArena,
     formulas: Formulas,
-    /// By node of the arena, and by parameter for globals that are passed through.
+    /// The literal of each gate that was written: gates for nodes of the arena, and parameters for globals that are
+    /// passed through.
     literals: FxHashMap<Gate, Literal>,
 }
 
-impl Copy<'_> {
+impl Exporter<'_> {
     fn relation(&mut self, program: &Program, scopes: &Scopes, key: Key, edge: &Edge) -> Relation {
         let (procedure, place) = key;
         let scope = scopes.scope(procedure);
@@ -64,7 +65,7 @@ impl Copy<'_> {
             Vec::with_capacity(program.globals.len() + program.procedure(procedure).params as usize);
         let mut now = Vec::with_capacity(program.globals.len() + program.procedure(procedure).locals.len());
         for global in 0..program.globals.len() as u32 {
-            // A procedure that does not write a global passes it through, whether it matters or not.
+            // A procedure that does not write a global passes it through unchanged, even if the global is not live.
             let slot = scope.slot(Var::Global(global));
             let changed = slot.filter(|&slot| scopes.may_write(procedure, slot));
             if let Some(slot) = changed {

@@ -1,18 +1,19 @@
-//! What the engines that compute summaries as formulas have in common: `summaries`, `universal` and `lazy`.
+//! Code shared by the engines that compute summaries as formulas: `summaries`, `universal` and `lazy`.
 //!
-//! | module | what it holds |
+//! | module | contents |
 //! |---|---|
 //! | [`edge`] | a path edge or summary edge: a parametric set of pairs of states |
 //! | [`tables`] | all edges found so far, by procedure and node, and the inclusion checks that keep them small |
 //! | [`diagram`] | projection of an edge onto its interface, through a decision diagram |
 //! | [`run`] | applying a block to an edge |
 //! | [`saturate`] | the fix-point over all edges |
-//! | [`nesting`] | how deep the calls of a recursive component have to be nested |
-//! | [`sat`] | one SAT question at a time |
-//! | [`reconstruct`] | from a violated edge back to a run |
-//! | [`export`] | edges as a certificate |
+//! | [`nesting`] | a bound on the useful nesting depth of calls in a recursive component |
+//! | [`sat`] | single SAT questions, each with its own solver |
+//! | [`reconstruct`] | building a run from a violated edge backwards |
+//! | [`export`] | turning edges into a certificate |
 //!
-//! Blocks, scopes and the way from models to runs are in [`crate::symbolic`], because other engines use them, too.
+//! Blocks, scopes and the construction of runs from models are in [`crate::symbolic`], because other engines use
+//! them, too.
 
 pub mod diagram;
 pub mod edge;

@@ -1,20 +1,24 @@
-//! How deep calls of a recursive component have to be nested.
+//! A bound on how deep the calls of a recursive component have to be nested to find all its summaries.
 //!
-//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, theorem 4.5 and the remarks behind it.
+//! Implements: G. Basler, "Model Checking Boolean Programs", thesis, ETH Zürich 2010, theorem 4.5 and the
+//! remarks after it.
 //!
-//! A *head* is an activation seen from outside: the procedure, the values it is entered with, and the values it
-//! returns, or that it fails. If an activation has the same head as one that it is nested in, the outer one can
-//! do what the inner one does, and the run gets shorter. So nothing is lost if the heads of nested
-//! activations are pairwise different; and if there is no chain of `r + 1` different heads, each nested in
-//! the one before, then `r` nested activations show everything. That there is none is a SAT question.
+//! A *head* is an activation as its caller sees it: the procedure, the values it is entered with, and either the
+//! values it returns or the fact that it fails. If an activation has the same head as an activation that encloses
+//! it, the outer one can do what the inner one does, and the run becomes shorter. So it is enough to consider runs
+//! in which the heads of nested activations are pairwise different. If there is no chain of `r + 1` different
+//! heads, each nested in the one before, then runs with at most `r` nested activations give all summaries. Whether
+//! such a chain exists is a SAT question.
 //!
-//! What a head may nest is found out as a universal summary: in a copy of the procedure, calls into the component
-//! have arbitrary results, and one of them, whichever, is written down with the values it is entered with and
-//! those it returns. This copy is not recursive any more, and the summary of an activation relates its own
-//! head to a nested one. It allows more than the program does, so the `r` that is found may be larger than needed.
+//! Which heads can be nested directly in which others is computed as a universal summary. In a copy of the
+//! procedure, calls into the component have arbitrary results, and one of these calls, chosen nondeterministically,
+//! is recorded with the values it is entered with and those it returns. This copy is not recursive, and its summary
+//! relates the head of an activation to a nested head. It over-approximates the program, so the `r` that is found
+//! may be larger than needed.
 //!
-//! Deviation: locals are no part of a head, nor are globals that do not matter at the entry ([errata 12](crate::errata::item_12)). Whatever
-//! fails in an activation, or in a call out of the component, fails it ([errata 13](crate::errata::item_13)).
+//! Deviation: locals are not part of a head, and neither are globals that are not live at the entry
+//! ([errata 12](crate::errata::item_12)). An activation fails if a violation happens in it or in a call out of the
+//! component ([errata 13](crate::errata::item_13)).
 
 use std::rc::Rc;
 
@@ -34,14 +38,14 @@ use crate::source::Span;
 use crate::symbolic::block::Blocks;
 use crate::symbolic::scope::Scopes;
 
-/// Chains of so many heads are looked for.
+/// The greatest length of a chain of heads that is tried.
 const MOST_HEADS: usize = 32;
 
-/// Conflicts that a question about a chain may take.
+/// The greatest number of conflicts for a question about a chain.
 const CONFLICTS: u64 = 2_000;
 
-/// So many activations of the component, nested in each other, show everything; `None` if no such number was
-/// found with little effort.
+/// A number of nested activations of the component that is enough to find all summaries; `None` if no such number
+/// was found with little effort.
 ///
 /// # Errors
 /// If the budget is used up.
@@ -88,14 +92,15 @@ struct Interface {
     procedure: ProcId,
     /// Globals and parameters that matter at the entry.
     entry: Vec<Var>,
-    /// Globals that it may write and return slots, as far as callers read them.
+    /// Globals that it may write and return slots that callers read.
     exit: Vec<Var>,
-    /// The first of the added return slots.
+    /// The first of the added return slots, which record the nested head.
     first_note: u32,
     may_fail: bool,
 }
 
-/// Where things are written down about the nested head, counted from the first added return slot.
+/// The interfaces of the procedures of a component, and the layout of the added return slots. The constants count
+/// from the first added slot.
 struct Heads {
     interfaces: Vec<Interface>,
     id_bits: usize,
@@ -104,11 +109,11 @@ struct Heads {
 }
 
 impl Heads {
-    /// The call was written down.
+    /// Whether a call was recorded.
     const NOTED: usize = 0;
-    /// The activation fails.
+    /// Whether the activation fails.
     const FAILS: usize = 1;
-    /// The nested activation fails.
+    /// Whether the recorded nested activation fails.
     const NESTED_FAILS: usize = 2;
     const FIRST_ID: usize = 3;
 
@@ -153,11 +158,12 @@ impl Heads {
         self.interfaces.iter().position(|interface| interface.procedure == procedure)
     }
 
-    /// The program in which the procedures of the component write a nested head down, below a start that
-    /// reads everything.
+    /// The program in which the procedures of the component record a nested head, with a new start procedure that
+    /// reads all results, so that they are live.
     fn task_with_notes(&self, task: &Task, may_fail: &dyn Fn(ProcId) -> bool) -> Task {
         let mut program = task.program.clone();
-        // What passes an assertion goes on with it assumed; what fails outside the component fails the call.
+        // A run that passes an assertion continues with its condition assumed. Failures in callees outside the
+        // component are modelled at the calls.
         for procedure in &mut program.procedures {
             for edge in &mut procedure.edges {
                 if let Action::Assert(condition) = edge.action {
@@ -177,7 +183,8 @@ impl Heads {
         Task { program, property: Property::Assertions, threads: None }
     }
 
-    /// Calls every procedure of the component with anything, and then looks at everything.
+    /// A start procedure that calls every procedure of the component with arbitrary arguments, and then reads all
+    /// globals and results.
     fn start(&self, program: &mut Program) -> Procedure {
         let mut edges = Vec::new();
         let mut locals = 0;
@@ -204,16 +211,16 @@ impl Heads {
     }
 }
 
-/// A procedure that writes a nested head down, as it is built.
+/// A procedure that records a nested head, while it is built.
 struct Body<'a> {
     interface: &'a Interface,
     exprs: &'a mut ExprPool,
     notes: usize,
     nodes: usize,
     edges: Vec<(Node, Node, Action)>,
-    /// What was the entry.
+    /// The node for the original entry.
     begin: Node,
-    /// What was the exit; only from here control leaves.
+    /// The node for the original exit. Control leaves the procedure only from here.
     end: Node,
 }
 
@@ -263,7 +270,7 @@ impl<'a> Body<'a> {
         self.assign(from, self.end, &pairs);
     }
 
-    /// All edges of the original; those that call into the component in two or three forms.
+    /// Adds all edges of the original. A call into the component becomes two or three alternatives.
     fn note_calls(
         &mut self,
         original: &Procedure,
@@ -308,20 +315,20 @@ impl<'a> Body<'a> {
         let callee = &heads.interfaces[position];
         let returned = |var: &Var| match *var {
             Var::Global(_) => Some(*var),
-            // Return slots are the last locals that the procedure had.
+            // In the original procedure, return slots are the last locals.
             Var::Local(slot) => {
                 let first = callee.first_note as usize - call.targets.len();
                 call.targets.get((slot as usize).checked_sub(first)?).copied().flatten()
             }
         };
-        // Anything may come back.
+        // The first alternative: the call returns arbitrary values.
         let mut any: Vec<(Var, Op)> =
             callee.exit.iter().filter_map(returned).map(|v| (v, Op::Choice)).collect();
         any.extend(call.targets.iter().flatten().map(|&target| (target, Op::Choice)));
         any.sort_by_key(|&(var, _)| var);
         any.dedup_by_key(|&mut (var, _)| var);
         self.assign(from, to, &any);
-        // Or this is the call that is written down.
+        // The second alternative: this is the call that is recorded.
         let [free, entered, back] = [self.fresh(), self.fresh(), self.fresh()];
         let noted = self.exprs.single(read(self.note(Heads::NOTED)));
         let is_free = self.exprs.negated(noted);
@@ -368,7 +375,7 @@ impl<'a> Body<'a> {
     }
 }
 
-/// A chain of heads, as clauses.
+/// A chain of nested heads, encoded as clauses.
 struct Chain<'a> {
     heads: &'a Heads,
     arena: &'a mut TermArena,
@@ -392,7 +399,7 @@ impl<'a> Chain<'a> {
         let encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
         let mut chain = Self { heads, arena, encoder, solver, links: Vec::new() };
         let first = chain.head();
-        // What a procedure does not have is false everywhere.
+        // Bits that the procedure of a head does not use are false.
         for (position, interface) in heads.interfaces.iter().enumerate() {
             let is_it = chain.is(&first, position);
             let surplus =
@@ -426,7 +433,7 @@ impl<'a> Chain<'a> {
         all
     }
 
-    /// One more head, nested in the last one and different from all.
+    /// Adds a head that is nested in the last one and different from all others.
     fn nest(&mut self, summaries: &[Vec<Rc<Edge>>], scopes: &Scopes) {
         let next = self.head();
         let Some(last) = self.links.last().cloned() else { return };
@@ -448,8 +455,8 @@ impl<'a> Chain<'a> {
         self.links.push(next);
     }
 
-    /// Which slots of a summary have which values: at the entry, at the exit, and, unless the head fails, at
-    /// the exit.
+    /// The slots of a summary and their values: at the entry; at the exit; and those at the exit that only count if
+    /// the head does not fail.
     fn values(
         &self,
         interface: &Interface,
@@ -474,7 +481,7 @@ impl<'a> Chain<'a> {
         [with_slots(&interface.entry, &head.entry), exit, results]
     }
 
-    /// The summary with these values; what fails returns nothing.
+    /// The condition that the summary relates these values. If the head fails, its results are not compared.
     fn relate(&mut self, edge: &Edge, values: &[Vec<(usize, Term)>; 3], fails: Term) -> Term {
         let [entry, exit, results] = values;
         let entry = entry.iter().map(|&(slot, value)| (edge.entry[slot], value, Term::FALSE));
@@ -485,7 +492,7 @@ impl<'a> Chain<'a> {
             equal.filter_map(|(term, value, unless)| Some((term?, value, unless))).collect();
         let roots: Vec<Term> =
             std::iter::once(edge.guard).chain(equal.iter().map(|&(term, ..)| term)).collect();
-        // Every use has variables of its own.
+        // Every use of the summary gets new variables.
         let support = self.arena.support(&roots);
         let mut renamed = Substitution::new(support.into_iter().map(|var| (var, self.arena.fresh())));
         let mut all = renamed.apply(self.arena, edge.guard);
@@ -511,12 +518,12 @@ impl<'a> Chain<'a> {
             let differ = arena.xor(a, b);
             results = arena.or(results, differ);
         }
-        // What fails returns nothing.
+        // The results of an activation that fails do not count.
         let results = arena.and(results, !first.fails);
         arena.or(some, results)
     }
 
-    /// Whether there is such a chain, if the solver can tell.
+    /// Whether such a chain exists; `None` if the solver gives up.
     fn is_possible(&mut self) -> Option<bool> {
         let limits = Limits { conflicts: Some(CONFLICTS), ..Limits::NONE };
         match self.solver.solve(&[], &limits) {

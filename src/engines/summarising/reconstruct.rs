@@ -1,12 +1,12 @@
-//! Runs put together backwards from tables.
+//! Builds runs backwards from the tables.
 //!
-//! Every addition remembers the run of a block that made it, and that run used only additions with smaller
-//! stamps. So the run that leads to a pair of states is found block by block: the same formula as before,
-//! with the pair demanded, has a model; the model names the edges, the states at the beginning of the
-//! block, and the entry and exit of every call; and what leads there was added earlier.
+//! Every addition stores the run of a block that made it, and that run used only additions with smaller stamps. So
+//! the run that leads to a given pair of states is found block by block. The formula of the block, with the pair
+//! required, has a model. The model gives the edges of the path, the states at the beginning of the block, and the
+//! entry and exit of every call. The pairs that lead there were added earlier, so the same is done for them.
 //!
-//! Runs of callees are requests that are dealt with one after the other, and equal requests are one: the
-//! result is a shared call tree, and nothing recurses.
+//! Runs of callees are requests that are processed one after the other, and equal requests are made only once. So
+//! the result is a shared call tree, and no recursion is needed.
 
 use std::ops::Range;
 
@@ -23,30 +23,30 @@ use crate::evidence::trace::CallTree;
 use crate::evidence::{Place, Reason};
 use crate::model::{Action, Node, ProcId, Procedure};
 
-/// Values by slot; `None` where they do not matter.
+/// Values by slot; `None` where the value does not matter.
 type Values = Vec<Option<bool>>;
 
-/// The run of a procedure that is wanted.
+/// A request for a run of a procedure.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Request {
     procedure: ProcId,
-    /// The exit, or a violation.
+    /// Where the run ends: at the exit, or with a violation.
     place: Place,
-    /// The addition that has it.
+    /// The addition that contains the pair of states.
     addition: usize,
     entry: Values,
     now: Values,
 }
 
-/// What came of a reconstruction.
+/// The result of a reconstruction.
 pub enum Reconstructed {
     /// A run from the start to a violation.
     Trace(CallTree),
-    /// A run that goes through calls about which nothing is known.
+    /// The run goes through calls of these procedures, about whose results nothing is assumed.
     Guessed(Vec<ProcId>),
 }
 
-/// The run to a violation in a run of a block that can be entered.
+/// The run to a violation inside a block, where the block starts in reachable states.
 ///
 /// # Errors
 /// Why there is no answer.
@@ -61,7 +61,7 @@ pub fn reachable_violation(
     else {
         return Err(Reason::GaveUp("a violation could not be reconstructed".to_owned()));
     };
-    // From the violation up to the start: the calls that do not return.
+    // This goes from the violation up to the start, through the calls that do not return.
     let (mut procedure, mut source) = (procedure, source);
     let mut child: Option<usize> = None;
     loop {
@@ -71,7 +71,7 @@ pub fn reachable_violation(
                 let edge = piece.run.block.calls[call].edge;
                 OutlineEnd::Inside { edge, callee: child.unwrap_or(usize::MAX) }
             }
-            End::Cut(_) => unreachable!("the run was to end in a violation"),
+            End::Cut(_) => unreachable!("the goal of this run is a violation"),
         };
         let origin = builder.finish_outline(procedure, &source, piece, end)?;
         child = Some(builder.outlines.len() - 1);
@@ -106,7 +106,8 @@ pub fn possible_violation(
 struct Builder<'t, 'a> {
     tables: &'t mut Tables<'a>,
     star: &'t dyn Fn(ProcId) -> Option<bool>,
-    /// Outlines of requests and of calls that do not return; requests that are not dealt with yet are empty.
+    /// The outlines of requests, and of calls that do not return. The outline of a request is empty until it is
+    /// processed.
     outlines: Vec<Outline>,
     requests: FxHashMap<Request, usize>,
     open: Vec<(usize, Request)>,
@@ -139,7 +140,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         }
     }
 
-    /// Deals with all requests.
+    /// Processes all requests.
     fn complete(mut self, root: usize) -> Result<Reconstructed, Reason> {
         while let Some((position, request)) = self.open.pop() {
             self.fulfil(position, &request)?;
@@ -153,7 +154,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         Ok(Reconstructed::Trace(complete(blocks.task, blocks.scopes, &self.outlines, root)))
     }
 
-    /// The position of the outline for a run of a procedure.
+    /// Requests a run of a procedure, and returns the position of its outline.
     fn request(
         &mut self,
         procedure: ProcId,
@@ -203,14 +204,14 @@ impl<'t, 'a> Builder<'t, 'a> {
             }
         };
         self.finish_outline(*procedure, &source, piece, end)?;
-        // The outline was made at the end of the list; its place is where the request is known.
+        // The outline was appended to the list; it belongs at the position of the request.
         if let Some(outline) = self.outlines.pop() {
             self.outlines[position] = outline;
         }
         Ok(())
     }
 
-    /// The outline of a call that fails.
+    /// Requests the run of a call that fails.
     fn failing_callee(&mut self, piece: &Piece, source: &Source, call: usize) -> Result<usize, Reason> {
         let callee = piece.run.block.calls[call].callee;
         if (self.star)(callee).is_some() {
@@ -221,7 +222,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         self.request(callee, Place::Failure, source.stamp, entry, Vec::new())
     }
 
-    /// The values that a call passes, as far as they matter.
+    /// The values that a call passes; `None` for those that are not live in the callee.
     fn entry_of(&self, piece: &Piece, call: usize) -> Values {
         let call = &piece.run.block.calls[call];
         let scopes = self.tables.blocks.scopes;
@@ -231,7 +232,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         call.arguments.iter().enumerate().map(value).collect()
     }
 
-    /// A run through the block of a source to a goal with these values.
+    /// Finds a run through the block of a source that reaches a goal with these values.
     fn arrive(
         &mut self,
         procedure: ProcId,
@@ -261,7 +262,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         piece.ok_or_else(lost)
     }
 
-    /// A run through the block of a source that satisfies a condition.
+    /// Finds a run through the block of a source that satisfies a condition; `None` if there is none.
     fn piece(
         &mut self,
         procedure: ProcId,
@@ -286,7 +287,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         Ok(walk.map(|walk| Piece { run, walk, entry, begin }))
     }
 
-    /// Adds the outline of a run whose last piece is known, and tells how its entry came about.
+    /// Adds the outline of a run whose last piece is known. Returns how the entry of the run was derived.
     fn finish_outline(
         &mut self,
         procedure: ProcId,
@@ -340,7 +341,7 @@ impl<'t, 'a> Builder<'t, 'a> {
         Ok(self.tables.table(key).additions[position].origin.clone())
     }
 
-    /// The outline of a call that returns.
+    /// Requests the run of a call that returns.
     fn returning_callee(&mut self, piece: &Piece, stamp: u32, call: usize) -> Result<usize, Reason> {
         let entry = self.entry_of(piece, call);
         let call = &piece.run.block.calls[call];

@@ -1,8 +1,9 @@
 //! A run of a block: from a path edge at its beginning to path edges at its ends.
 //!
-//! The formula of the block is copied with the edge's values as inputs, scratch variables as choices, and, for
-//! every call, what is known about the callee. A relation applies wherever its entries overlap the call
-//! ([errata 11](crate::errata::item_11)): the call's values take the place of the entry values, the rest are choices.
+//! The formula of the block is copied with the values of the edge as inputs, scratch variables as choices, and the
+//! summaries of the callees for calls. A summary applies wherever its entries overlap with the states at the call
+//! ([errata 11](crate::errata::item_11)): the values at the call replace its entry values, and its other variables
+//! become choices.
 
 use std::rc::Rc;
 
@@ -14,51 +15,51 @@ use crate::model::{Node, ProcId, Procedure};
 use crate::symbolic::block::{Block, Blocks, Instance, Role};
 use crate::symbolic::scope::Scopes;
 
-/// What is known about the outcome of calls to a procedure.
+/// What is assumed about calls to a procedure.
 #[derive(Clone, Debug)]
-pub enum Outcome {
-    /// It returns as one of the first relations says, and fails from the entries of the second ones.
+pub enum CalleeSummary {
+    /// A call returns as one of the `exits` says, and fails from the entries in `failures`.
     Relations {
-        /// From entry to exit.
+        /// Relations from entry to exit.
         exits: Vec<Rc<Edge>>,
-        /// Entries only.
+        /// Sets of entries from which the call may fail.
         failures: Vec<Rc<Edge>>,
     },
-    /// It may return anything.
+    /// A call may return any values.
     Arbitrary {
-        /// And it may fail.
+        /// Whether a call may also fail.
         may_fail: bool,
     },
 }
 
-/// The outcome of one call as terms.
+/// The result of one call as terms.
 struct Applied {
     returns: Term,
     fails: Term,
     results: Vec<Term>,
 }
 
-/// A copy of a block with everything filled in.
+/// A copy of a block whose inputs and calls are filled in.
 #[derive(Debug)]
 pub struct Run {
     /// The block.
     pub block: Rc<Block>,
-    /// Where the run begins.
+    /// The edge at the beginning of the run.
     pub source: Rc<Edge>,
     instance: Instance,
-    /// What the variables of the block are.
+    /// The terms that replace the variables of the block.
     images: FxHashMap<VarId, Term>,
 }
 
 impl Run {
-    /// Runs a block. Scratch variables of runs before it are used again.
+    /// Runs a block. The scratch variables of earlier runs are used again.
     pub fn new(
         blocks: &Blocks<'_>,
         arena: &mut TermArena,
         names: &mut Names,
         block: Rc<Block>,
         source: Rc<Edge>,
-        mut outcome: impl FnMut(ProcId) -> Outcome,
+        mut outcome: impl FnMut(ProcId) -> CalleeSummary,
     ) -> Self {
         names.begin_run();
         let mut images: FxHashMap<VarId, Term> = FxHashMap::default();
@@ -77,7 +78,7 @@ impl Run {
                         Role::Returns(_) => applied.returns,
                         Role::Fails(_) => applied.fails,
                         Role::Result(_, j) => applied.results[j],
-                        Role::Input(_) => unreachable!("inputs were dealt with"),
+                        Role::Input(_) => unreachable!("inputs are handled above"),
                     }
                 }
             };
@@ -93,7 +94,7 @@ impl Run {
         let guard = arena.and(self.source.guard, self.instance.term(arrival.guard));
         let (procedure, scope) = (self.block.procedure, scopes.scope(self.block.procedure));
         let value = |(slot, &term): (usize, &Term)| {
-            // Callers see globals and return slots only.
+            // At the exit, callers see only globals and return slots.
             let is_seen = arrival.node != Procedure::EXIT || scope.is_seen_by_callers(slot);
             (is_seen && scopes.is_live(procedure, arrival.node, slot)).then(|| self.instance.term(term))
         };
@@ -115,12 +116,12 @@ impl Run {
         entry_edge(arena, names, scopes, call.callee, guard, |_, _, slot| arguments[slot])
     }
 
-    /// When the run violates the property.
+    /// The condition under which the run violates the property.
     pub fn fails(&self, arena: &mut TermArena) -> Term {
         arena.and(self.source.guard, self.instance.term(self.block.fails))
     }
 
-    /// When the run comes to a call with these arguments.
+    /// The condition under which the run reaches a call with these arguments.
     pub fn reaches_call(&self, arena: &mut TermArena, call: usize, entry: &[Option<bool>]) -> Term {
         let call = &self.block.calls[call];
         let mut reached = arena.and(self.source.guard, self.instance.term(call.guard));
@@ -139,14 +140,14 @@ impl Run {
         self.instance.term(term)
     }
 
-    /// What a variable of the block is.
+    /// The term that replaces a variable of the block.
     #[must_use]
     pub fn image(&self, var: VarId) -> Term {
         self.images[&var]
     }
 }
 
-/// The edge from an entry state to itself. Locals that matter before they are assigned are arbitrary.
+/// The edge from entry states to themselves. Locals that are read before they are assigned have arbitrary values.
 pub fn entry_edge(
     arena: &mut TermArena,
     names: &mut Names,
@@ -165,14 +166,14 @@ pub fn entry_edge(
             entry[slot] = Some(value);
             now[slot] = Some(value);
         } else {
-            // A choice of its own: the guard may be about the caller's locals.
+            // A new choice, because the guard may be about the caller's locals.
             now[slot] = Some(names.choice(arena));
         }
     }
     Edge { guard, entry, now }
 }
 
-/// The node of an entry, for tables that are by node.
+/// The node at the entry of a procedure.
 pub const ENTRY: Node = Procedure::ENTRY;
 
 fn apply(
@@ -181,16 +182,16 @@ fn apply(
     scopes: &Scopes,
     callee: ProcId,
     arguments: &[Term],
-    outcome: &Outcome,
+    outcome: &CalleeSummary,
 ) -> Applied {
     let slots = scopes.scope(callee).exit_slots();
     match outcome {
-        Outcome::Arbitrary { may_fail } => Applied {
+        CalleeSummary::Arbitrary { may_fail } => Applied {
             returns: Term::TRUE,
             fails: if *may_fail { names.choice(arena) } else { Term::FALSE },
             results: slots.iter().map(|_| names.choice(arena)).collect(),
         },
-        Outcome::Relations { exits, failures } => {
+        CalleeSummary::Relations { exits, failures } => {
             let mut returns = Term::FALSE;
             let mut results = vec![Term::FALSE; slots.len()];
             for (position, edge) in exits.iter().enumerate() {
@@ -198,7 +199,7 @@ fn apply(
                 if position == 0 {
                     (returns, results) = (guard, values);
                 } else {
-                    // Relations may overlap: a choice selects one.
+                    // The relations may overlap, so a choice selects one of them.
                     let selector = names.choice(arena);
                     returns = arena.ite(selector, guard, returns);
                     for (result, value) in results.iter_mut().zip(values) {
@@ -216,7 +217,7 @@ fn apply(
     }
 }
 
-/// A relation with the values of a call at its entry: its guard, and the values of some slots now.
+/// Applies a relation to the values of a call: returns its guard, and the current values of some slots.
 fn pass(
     arena: &mut TermArena,
     names: &mut Names,

@@ -1,9 +1,9 @@
-//! One SAT question at a time.
+//! Single SAT questions, each answered by a solver of its own.
 //!
-//! The formulas of different procedures have nothing in common, and a solver that knows all of them assigns
-//! all of their variables in every model. So every question gets a solver of its own; it knows the cone
-//! of the question and nothing else. (On a chain of 800 procedures one solver for all was slower by the
-//! number of procedures.)
+//! The formulas of different procedures share almost nothing, and a solver that holds all of them assigns all of
+//! their variables in every model. So every question gets its own solver, which holds only the cone of the
+//! question. (On a chain of 800 procedures, one solver for all questions was slower by a factor of about the number
+//! of procedures.)
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Term, TermArena, VarId};
 use cusp_solvers::{Answer, Limits};

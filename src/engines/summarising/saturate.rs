@@ -1,8 +1,8 @@
-//! Saturation of tables by runs of blocks.
+//! Computes the fix-point of the tables by running blocks.
 //!
-//! A worklist of blocks to run: callees before callers, and within a procedure in the order of the code. A run
-//! adds edges at the cuts it comes to; an edge at an exit is a summary, and blocks with calls to its
-//! procedure are run again.
+//! A worklist holds the blocks to run: callees before callers, and within a procedure in the order of the code. A
+//! run adds edges at the cuts that it reaches. An edge at an exit is a summary, and when there is a new one, the
+//! blocks with calls to its procedure are run again.
 
 use std::collections::BTreeSet;
 
@@ -22,65 +22,66 @@ use crate::model::{Action, Node, ProcId, Procedure, Property};
 use crate::progress::Progress;
 use crate::symbolic::block::Blocks;
 
-/// Which entries of procedures count.
+/// Which entries of procedures are considered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// Those that some run from the start comes to. The first violation ends the saturation.
+    /// Only entries that some run from the start reaches. The first violation ends the saturation.
     Reachable,
-    /// All. Violations are relations like others: the entries that lead to one.
+    /// All entries. The entries that lead to a violation form a relation like any other.
     Arbitrary,
 }
 
-/// The beginning of a block that waits to be run.
+/// How much of the table at the beginning of a block was run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Progressed {
-    /// Additions up to here were run.
+struct BlockProgress {
+    /// The number of additions that were run.
     done: usize,
-    /// A callee has a new summary: all additions have to be run again.
+    /// Whether a callee has a new summary, so that all additions have to be run again.
     again: bool,
 }
 
-/// Tables that grow until nothing new comes up.
+/// Tables that grow until a fix-point is reached.
 pub struct Saturation<'a> {
     blocks: &'a Blocks<'a>,
     /// The call graph.
     pub calls: CallGraph,
-    /// What is known.
+    /// The relations found so far.
     pub tables: Tables<'a>,
     entries: Entries,
-    /// Procedures about whose calls nothing is assumed.
+    /// Whether a procedure is *starred*: nothing is assumed about the results of calls to it.
     star: Vec<bool>,
     may_fail: Vec<bool>,
     /// Blocks to run: callees first, then in the order of the code.
     waiting: BTreeSet<(usize, u32, ProcId, Node)>,
-    progressed: FxHashMap<(ProcId, Node), Progressed>,
-    /// Blocks with calls to a procedure.
+    progressed: FxHashMap<(ProcId, Node), BlockProgress>,
+    /// For each procedure, the blocks with calls to it.
     callers: FxHashMap<ProcId, BTreeSet<(ProcId, Node)>>,
-    /// Places with relations, in the order they came up.
+    /// The places that have had relations, in the order in which they got them.
     places: Vec<Key>,
     seen: FxHashSet<Key>,
     runs: u64,
-    /// The most rounds that a recursive component took.
+    /// The greatest number of rounds that a recursive component took.
     pub most_rounds: usize,
-    /// The most different heads that nested calls of a recursive component can have, if anybody asked.
+    /// The greatest number of different heads that nested calls of a recursive component can have, if it was
+    /// computed.
     pub most_heads: Option<usize>,
-    /// The round of nesting, if there are rounds.
+    /// The current round, while a recursive component is saturated by rounds.
     nested: Option<Nested>,
 }
 
-/// A round of nesting.
+/// A round of the saturation of a recursive component.
 #[derive(Clone, Debug)]
 struct Nested {
-    /// The position of the component.
+    /// The position of the component in the call graph.
     rank: usize,
-    /// What calls into the component know.
+    /// Calls into the component use only summaries up to this stamp.
     stamp: u32,
-    /// A procedure of the component has a new summary.
+    /// Whether a procedure of the component has got a new summary in this round.
     grows: bool,
 }
 
 impl<'a> Saturation<'a> {
-    /// Knows nothing yet. Without projection all relations stay in parametric form.
+    /// Empty tables. If `projects` is false, all relations stay in parametric form.
     #[must_use]
     pub fn new(blocks: &'a Blocks<'a>, budget: &'a Budget, entries: Entries, projects: bool) -> Self {
         let calls = CallGraph::of(&blocks.task.program);
@@ -104,24 +105,26 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    /// Assumes nothing about calls to a procedure, or what its tables say.
+    /// Stars a procedure, so that nothing is assumed about calls to it, or removes the star, so that calls use its
+    /// tables.
     pub fn set_star(&mut self, procedure: ProcId, star: bool) {
         self.star[procedure.index()] = star;
     }
 
-    /// For a procedure about whose calls nothing is assumed: whether they may fail.
+    /// For a starred procedure, whether calls to it may fail; `None` for other procedures.
     #[must_use]
     pub fn star(&self, procedure: ProcId) -> Option<bool> {
         self.star[procedure.index()].then(|| self.may_fail[procedure.index()])
     }
 
-    /// Whether a statement that could violate the property is in a procedure or its callees.
+    /// Whether a procedure or one of its direct or indirect callees contains a statement that could violate the
+    /// property.
     #[must_use]
     pub fn may_fail(&self, procedure: ProcId) -> bool {
         self.may_fail[procedure.index()]
     }
 
-    /// The places with relations, in order.
+    /// The places with relations, sorted.
     #[must_use]
     pub fn places(&self) -> Vec<Key> {
         let mut places: Vec<Key> =
@@ -130,10 +133,10 @@ impl<'a> Saturation<'a> {
         places
     }
 
-    /// Enters a procedure in all states.
+    /// Adds all states at the entry of a procedure.
     ///
     /// # Errors
-    /// Why the saturation ends early.
+    /// The reason why the saturation ends early.
     pub fn enter(&mut self, procedure: ProcId) -> Result<(), Reason> {
         let Tables { arena, names, .. } = &mut self.tables;
         let value = |arena: &mut _, names: &super::edge::Names, slot| names.entry(arena, slot);
@@ -145,7 +148,7 @@ impl<'a> Saturation<'a> {
         Ok(())
     }
 
-    /// Forgets all about a procedure.
+    /// Removes all relations of a procedure.
     pub fn forget(&mut self, procedure: ProcId) {
         for &key in self.places.iter().filter(|(id, _)| *id == procedure) {
             self.tables.forget(key);
@@ -156,8 +159,9 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    /// Runs blocks until nothing new comes up, or the start procedure is found to fail. With
-    /// [`Entries::Reachable`], the source of a run that violates the property ends it.
+    /// Runs blocks until a fix-point is reached, or the start procedure is found to fail. With
+    /// [`Entries::Reachable`], the first run that violates the property ends the saturation, and its source is
+    /// returned.
     ///
     /// # Errors
     /// Why it ends early.
@@ -165,7 +169,7 @@ impl<'a> Saturation<'a> {
         while let Some((_, _, procedure, node)) = self.waiting.pop_first() {
             progress.say(&|| {
                 format!(
-                    "{} runs of blocks, {} relations, {} to go on from",
+                    "{} runs of blocks, {} relations, {} blocks to run",
                     self.runs,
                     self.places.len(),
                     self.waiting.len()
@@ -181,7 +185,8 @@ impl<'a> Saturation<'a> {
         Ok(None)
     }
 
-    /// How many activations of a recursive component have to be nested, if that is found out.
+    /// A number of nested activations of a recursive component that is enough to find all its summaries; `None` if
+    /// no such number was found.
     ///
     /// # Errors
     /// If the budget is used up.
@@ -189,15 +194,15 @@ impl<'a> Saturation<'a> {
         most_nested(self.blocks.task, component, &|id| self.may_fail(id), self.tables.budget)
     }
 
-    /// Whether the start procedure is known to come to a violation.
+    /// Whether the start procedure is known to reach a violation.
     fn start_fails(&self) -> bool {
         !self.tables.table((self.blocks.task.program.start, Place::Failure)).additions.is_empty()
     }
 
-    /// Enters the procedures of a recursive component in all states, and saturates by rounds: the summaries of
-    /// round `r` are those of runs in which at most `r` activations of the component are nested. After every
-    /// round, `ends` is told its number and whether there are new summaries, and says whether it was the last;
-    /// a violation that the start procedure is found to come to ends them, too. The answer is the number of rounds.
+    /// Enters the procedures of a recursive component in all states, and saturates in rounds: the summaries of
+    /// round `r` are those of runs in which at most `r` activations of the component are nested. After every round,
+    /// `ends` gets its number and whether there are new summaries, and decides whether it was the last one. The
+    /// rounds also end when the start procedure is found to reach a violation. Returns the number of rounds.
     ///
     /// # Errors
     /// Why it ends early.
@@ -216,7 +221,7 @@ impl<'a> Saturation<'a> {
             let stopped = self.saturate(progress);
             let grows = self.nested.take().is_some_and(|nested| nested.grows);
             stopped?;
-            // What is known about the start may be older than the component, unless it is a part of it.
+            // If the start procedure is not part of the component, its failures may be from an earlier computation.
             let fails = component.contains(&self.blocks.task.program.start) && self.start_fails();
             if fails || ends(self, round, grows)? {
                 return Ok(round);
@@ -225,16 +230,16 @@ impl<'a> Saturation<'a> {
                 self.wake_callers(procedure, |calls, caller| calls.rank(caller) == rank);
             }
         }
-        unreachable!("rounds without an end")
+        unreachable!("the loop over rounds has no end")
     }
 
-    /// Runs the block at a cut from everything that is new there.
+    /// Runs the block at a cut, starting from the additions that were not run yet.
     fn run_block(&mut self, procedure: ProcId, node: Node) -> Result<Option<Source>, Reason> {
         let key = (procedure, Place::Node(node));
         let count = self.tables.table(key).additions.len();
         let progressed = self.progressed.entry((procedure, node)).or_default();
-        let Progressed { done, again } =
-            std::mem::replace(progressed, Progressed { done: count, again: false });
+        let BlockProgress { done, again } =
+            std::mem::replace(progressed, BlockProgress { done: count, again: false });
         let new = if again {
             self.tables.table(key).known().iter().map(|edge| (edge.clone(), 0..count)).collect()
         } else {
@@ -290,7 +295,7 @@ impl<'a> Saturation<'a> {
         Ok(())
     }
 
-    /// Something new is known at a place.
+    /// Puts the blocks that depend on a place on the worklist, after an addition there.
     fn changed(&mut self, key: Key) {
         if self.seen.insert(key) {
             self.places.push(key);
@@ -304,7 +309,7 @@ impl<'a> Saturation<'a> {
         }
     }
 
-    /// Has blocks with calls to a procedure run again from everything.
+    /// Puts the blocks with calls to a procedure on the worklist, to be run again from all their additions.
     fn wake_callers(&mut self, procedure: ProcId, wakes: impl Fn(&CallGraph, ProcId) -> bool) {
         let callers = self.callers.get(&procedure).into_iter().flatten().copied();
         let callers: Vec<(ProcId, Node)> =
@@ -320,7 +325,7 @@ impl<'a> Saturation<'a> {
         self.waiting.insert((self.calls.rank(procedure), place, procedure, node));
     }
 
-    /// Tells what was done.
+    /// Reports the statistics of the saturation.
     pub fn record(&self, progress: &dyn Progress) {
         let statistics = self.tables.inclusion();
         progress.count("runs of blocks", self.runs);
@@ -342,7 +347,7 @@ impl<'a> Saturation<'a> {
     }
 }
 
-/// For every procedure, whether a statement that could violate the property is in it or its callees.
+/// For every procedure, whether it or one of its callees contains a statement that could violate the property.
 fn may_fail(blocks: &Blocks<'_>, calls: &CallGraph) -> Vec<bool> {
     let program = &blocks.task.program;
     let asserts = blocks.task.property == Property::Assertions;

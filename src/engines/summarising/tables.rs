@@ -1,13 +1,13 @@
-//! What is known about every procedure: relations from its entry to its cuts, and how each came about.
+//! The relations from the entry of every procedure to its cuts, and how each of them was derived.
 //!
-//! Every *addition* to a table has a stamp, and was made by a run that used only additions with smaller stamps.
-//! So a run that leads to a state in an addition can be put together backwards: see [`super::reconstruct`].
+//! Every *addition* to a table has a stamp, and was made by a run that used only additions with smaller stamps. So
+//! a run that leads to a state in an addition can be put together backwards: see [`super::reconstruct`].
 //!
-//! Before an addition is made, the inclusion stack is asked whether it says anything new; the layers are
-//! those of `cusp_solvers::inclusion`. Where it gives up, loop-free paths decide: an edge all of whose paths
-//! come to a loop head twice in the same state says nothing that a shorter path does not (the recurrence
-//! diameter; thesis, 4.2.2). That is plain SAT, and always ends the unrolling of a loop. For recursion there is
-//! [`super::nesting`].
+//! Before an addition is made, an inclusion check decides whether the relation contains anything new; its layers
+//! are those of `cusp_solvers::inclusion`. Where it gives up, loop-free paths decide: if every path of an edge
+//! reaches some loop head twice in the same state, the edge contains nothing that a shorter path does not (the
+//! recurrence diameter; thesis, 4.2.2). This is a plain SAT question, and guarantees that the unrolling of a loop
+//! ends. For recursion, [`super::nesting`] has the same role.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -20,82 +20,82 @@ use rustc_hash::FxHashMap;
 
 use super::diagram::{Diagrams, Projected};
 use super::edge::{Edge, Names};
-use super::run::{Outcome, Run};
+use super::run::{CalleeSummary, Run};
 use crate::budget::Budget;
 use crate::evidence::{Place, Reason};
 use crate::model::{Node, ProcId, Procedure};
 use crate::symbolic::block::Blocks;
 
-/// Conflicts of the embedded 2QBF solver before it gives up on a question.
+/// The number of conflicts after which the embedded 2QBF solver gives up on a question.
 const CONFLICTS: u64 = 100_000;
 
-/// Where a relation is kept.
+/// The key of a table: a procedure and a place in it.
 pub type Key = (ProcId, Place);
 
-/// How an addition came about.
+/// How an addition was derived.
 #[derive(Clone, Debug)]
 pub enum Origin {
-    /// All states in which the program, or any call, may enter the procedure.
+    /// The addition contains all entry states; nothing is assumed about how the procedure is entered.
     Arbitrary,
-    /// A run of a block of the same procedure.
+    /// The addition was made by a run of a block of the same procedure.
     Block(Source),
-    /// A call in a run of a block of the caller.
+    /// The addition contains the entries made by a call in a run of a block of the caller.
     Call {
         /// The caller.
         caller: ProcId,
-        /// Its run.
+        /// The run of the caller's block.
         source: Source,
         /// The position of the call in the block.
         call: usize,
     },
 }
 
-/// Where a run began, and what it knew.
+/// The beginning of a run of a block, and the summaries that it used.
 #[derive(Clone, Debug)]
 pub struct Source {
     /// The beginning of the block.
     pub node: Node,
-    /// The edge there.
+    /// The edge from which the run starts.
     pub edge: Rc<Edge>,
-    /// The additions that the edge stands for.
+    /// The positions of the additions whose union the edge is.
     pub additions: Range<usize>,
-    /// Only additions up to this stamp were known about callees.
+    /// The run used additions about callees only up to this stamp.
     pub stamp: u32,
 }
 
-/// A relation that was not known before.
+/// A relation that was added to a table.
 pub struct Addition {
-    /// Later additions have greater ones.
+    /// The stamp; later additions have greater stamps.
     pub stamp: u32,
     /// The relation.
     pub edge: Rc<Edge>,
-    /// The same as a diagram, unless that was too large.
+    /// The same relation as a diagram, unless that was too large.
     projected: Option<Projected>,
-    /// How it came about.
+    /// How it was derived.
     pub origin: Origin,
 }
 
-/// All that is known at one place.
+/// All relations at one place.
 #[derive(Default)]
 pub struct Table {
-    /// In the order of their stamps.
+    /// The additions in the order of their stamps.
     pub additions: Vec<Addition>,
-    /// All projected additions in one.
+    /// The union of all projected additions.
     union: Option<Projected>,
-    /// The others.
+    /// The additions that are not part of the union.
     parametric: Vec<Rc<Edge>>,
-    /// What stands for all additions, after each of them.
+    /// For each addition, the edges whose union is everything up to this addition.
     known: Vec<Vec<Rc<Edge>>>,
 }
 
 impl Table {
-    /// Edges that stand for all additions.
+    /// Edges whose union is everything that was added.
     #[must_use]
     pub fn known(&self) -> &[Rc<Edge>] {
         self.known.last().map_or(&[], Vec::as_slice)
     }
 
-    /// Edges that stood for all additions up to a stamp.
+    /// Edges whose union is everything that was added up to a stamp.
     #[must_use]
     pub fn known_at(&self, stamp: u32) -> &[Rc<Edge>] {
         let count = self.additions.partition_point(|addition| addition.stamp <= stamp);
@@ -103,15 +103,15 @@ impl Table {
     }
 }
 
-/// The tables, and everything that formulas need.
+/// The tables, and the terms, diagrams and solvers that they need.
 pub struct Tables<'a> {
     /// The program's blocks.
     pub blocks: &'a Blocks<'a>,
-    /// All terms but those of blocks.
+    /// The arena of all terms except those of blocks.
     pub arena: TermArena,
     /// The variables of edges.
     pub names: Names,
-    /// What the run may cost.
+    /// The budget of the engine.
     pub budget: &'a Budget,
     diagrams: Diagrams,
     projects: bool,
@@ -119,14 +119,15 @@ pub struct Tables<'a> {
     places: FxHashMap<Key, Table>,
     empty: Table,
     clock: u32,
-    /// Edges that were too large to be projected.
+    /// The number of edges that were too large to be projected.
     pub copies: u64,
-    /// Edges of which it is not known whether they say anything new.
+    /// The number of edges for which the inclusion check could not tell whether they contain anything new.
     pub undecided: u64,
 }
 
 impl<'a> Tables<'a> {
-    /// Knows nothing yet. Without projection, or if the user says so, all edges stay in parametric form.
+    /// Empty tables. If `projects` is false, or if the solver settings ask for parametric form, all edges stay in
+    /// parametric form.
     #[must_use]
     pub fn new(blocks: &'a Blocks<'a>, budget: &'a Budget, projects: bool) -> Self {
         let procedures = blocks.task.program.procedure_ids();
@@ -149,13 +150,13 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// What is known at a place.
+    /// The table of a place; an empty one if nothing was added there.
     #[must_use]
     pub fn table(&self, key: Key) -> &Table {
         self.places.get(&key).unwrap_or(&self.empty)
     }
 
-    /// Forgets what is known at a place.
+    /// Removes the table of a place.
     pub fn forget(&mut self, key: Key) {
         self.places.remove(&key);
     }
@@ -166,35 +167,39 @@ impl<'a> Tables<'a> {
         self.clock
     }
 
-    /// What is known about calls to a procedure up to a stamp.
+    /// The summary of a procedure for calls, made of the additions up to a stamp.
     #[must_use]
-    pub fn outcome_at(&self, callee: ProcId, stamp: u32) -> Outcome {
+    pub fn callee_summary_at(&self, callee: ProcId, stamp: u32) -> CalleeSummary {
         let known = |place| self.table((callee, place)).known_at(stamp).to_vec();
-        Outcome::Relations { exits: known(Place::Node(Procedure::EXIT)), failures: known(Place::Failure) }
+        CalleeSummary::Relations {
+            exits: known(Place::Node(Procedure::EXIT)),
+            failures: known(Place::Failure),
+        }
     }
 
-    /// Runs the block at a cut from an edge there.
+    /// Runs the block at a cut, starting from the edge of `source`. For callees that `star` selects, nothing is
+    /// assumed about the result of calls; the value says whether they may fail.
     pub fn run(&mut self, procedure: ProcId, source: &Source, star: impl Fn(ProcId) -> Option<bool>) -> Run {
         let block = self.blocks.block(procedure, source.node);
-        let callees: Vec<(ProcId, Outcome)> = block
+        let callees: Vec<(ProcId, CalleeSummary)> = block
             .calls
             .iter()
             .map(|call| match star(call.callee) {
-                Some(may_fail) => (call.callee, Outcome::Arbitrary { may_fail }),
-                None => (call.callee, self.outcome_at(call.callee, source.stamp)),
+                Some(may_fail) => (call.callee, CalleeSummary::Arbitrary { may_fail }),
+                None => (call.callee, self.callee_summary_at(call.callee, source.stamp)),
             })
             .collect();
         let outcome = |callee: ProcId| {
             let known = callees.iter().find(|(id, _)| *id == callee);
-            known.map_or(Outcome::Arbitrary { may_fail: true }, |(_, outcome)| outcome.clone())
+            known.map_or(CalleeSummary::Arbitrary { may_fail: true }, |(_, outcome)| outcome.clone())
         };
         Run::new(self.blocks, &mut self.arena, &mut self.names, block, Rc::clone(&source.edge), outcome)
     }
 
-    /// Adds a relation if it says anything new, and tells whether it did.
+    /// Adds a relation if it contains anything new. Returns whether it was added.
     ///
     /// # Errors
-    /// Why it is not known whether it does.
+    /// The reason why this could not be decided.
     pub fn insert(&mut self, key: Key, edge: &Edge, origin: Origin) -> Result<bool, Reason> {
         if edge.guard == Term::FALSE {
             return Ok(false);
@@ -249,7 +254,7 @@ impl<'a> Tables<'a> {
         Ok(true)
     }
 
-    /// Whether an edge says nothing new, if that can be found out.
+    /// Whether an edge contains nothing new; `None` if that could not be decided.
     fn is_included(&mut self, key: Key, edge: &Edge) -> Result<Option<bool>, Reason> {
         let known = self.places.get(&key).map_or(&[][..], Table::known);
         let Some((first, rest)) = known.split_first() else { return Ok(Some(false)) };
@@ -271,8 +276,8 @@ impl<'a> Tables<'a> {
         }
     }
 
-    /// Whether every path of an edge comes to a cut twice in the same state, as far as the path can be told:
-    /// back to where the last projected relation begins.
+    /// Whether every path of an edge reaches some cut twice in the same state. The path is only followed back to
+    /// where the last projected relation begins, because a projection loses the path.
     fn repeats(&mut self, key: Key, edge: &Edge, origin: &Origin) -> Result<bool, Reason> {
         let (procedure, Place::Node(node)) = key else { return Ok(false) };
         let mut path: Vec<(Node, Vec<Option<Term>>)> = vec![(node, edge.now.clone())];
@@ -296,7 +301,7 @@ impl<'a> Tables<'a> {
         Ok(super::sat::solve(&self.arena, simple, self.budget)?.is_none())
     }
 
-    /// The additions from a position on as few edges, each with the positions it stands for.
+    /// The additions from a position on, merged into few edges, each with the positions that it covers.
     pub fn since(&mut self, key: Key, first: usize) -> Vec<(Rc<Edge>, Range<usize>)> {
         let Some(table) = self.places.get(&key) else { return Vec::new() };
         let mut merged: Vec<(Rc<Edge>, Range<usize>)> = Vec::new();
@@ -350,14 +355,14 @@ impl<'a> Tables<'a> {
         Ok(None)
     }
 
-    /// Who answered inclusion questions.
+    /// How many inclusion questions each layer answered.
     #[must_use]
     pub fn inclusion(&self) -> cusp_solvers::inclusion::InclusionStatistics {
         self.inclusion.statistics()
     }
 }
 
-/// The guard of an edge with these values.
+/// The condition under which an edge relates these values.
 pub fn equals(arena: &mut TermArena, edge: &Edge, entry: &[Option<bool>], now: &[Option<bool>]) -> Term {
     let mut all = edge.guard;
     let values = edge.entry.iter().zip(entry).chain(edge.now.iter().zip(now));

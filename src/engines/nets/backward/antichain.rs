@@ -1,18 +1,18 @@
-//! Upward-closed sets by elements, with a fast answer to whether a marking is in one.
+//! Upward-closed sets, represented by elements in a trie, so that membership of a marking is decided quickly.
 //!
-//! Elements are paths of a trie: one edge per marked place, in the order of places, labelled with
-//! place and tokens. A marking covers an element if it can follow a path whose places it marks, with at
-//! least as many tokens on every edge. Only prefixes that the marking covers are visited.
+//! Elements are paths of a trie: one edge per marked place, in the order of places, labelled with the place and the
+//! number of tokens. A marking covers an element if it marks all places on the path, with at least as many tokens
+//! as on each edge. Only prefixes that the marking covers are visited.
 
 use crate::net::{Marking, PlaceId};
 
 crate::define_id!(
-    /// A node of one trie.
+    /// A node of a trie.
     NodeId,
     "n"
 );
 
-/// From one node to the next.
+/// An edge from one node to the next.
 #[derive(Clone, Copy, Debug)]
 struct Edge {
     place: PlaceId,
@@ -23,17 +23,17 @@ struct Edge {
 /// A node of the trie.
 #[derive(Clone, Debug, Default)]
 struct Node {
-    /// Sorted by place and tokens.
+    /// The edges, sorted by place and tokens.
     edges: Vec<Edge>,
-    /// The number of the element that ends here, plus one.
+    /// One more than the number of the element that ends here; zero if there is none.
     element: u32,
 }
 
-/// A set of markings that is asked which of them a marking covers.
+/// A set of numbered markings, in which those that a given marking covers can be found.
 #[derive(Clone, Debug)]
 pub struct Cover {
     nodes: Vec<Node>,
-    /// Scratch.
+    /// The stack of [`Cover::covered_by`], kept to avoid allocations.
     open: Vec<(NodeId, u32)>,
 }
 
@@ -80,7 +80,7 @@ impl Cover {
                 if rest.is_empty() {
                     break;
                 }
-                // Edges are few at most nodes, but very many at the first ones.
+                // Most nodes have few edges, but the first ones have very many.
                 let skip = if rest.len() <= 8 {
                     rest.iter().take_while(|edge| edge.place < place).count()
                 } else {

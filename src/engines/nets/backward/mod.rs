@@ -1,20 +1,20 @@
-//! Backward search: from the targets to whatever can lead there.
+//! Backward search from the targets to all markings from which they can be covered.
 //!
 //! Implements: P. A. Abdulla, K. Cerans, B. Jonsson, Y.-K. Tsay, "General Decidability Theorems for
 //! Infinite-State Systems", LICS 1996, for the multi-transfer nets of G. Delzanno, J.-F. Raskin,
 //! L. Van Begin, "Attacking Symbolic State Explosion", CAV 2001 and TACAS 2002.
 //!
-//! Theorem used: the markings from which a target can be covered are upward closed; they have
-//! finitely many minimal elements, and adding the covering predecessors of elements until nothing
-//! new appears finds them. A target can be covered iff an initial marking covers one of them.
+//! Theorem used: the set of markings from which a target can be covered is upward closed. It has finitely many
+//! minimal elements, which are found by adding the covering predecessors of elements until there are no new ones. A
+//! target can be covered iff an initial marking covers one of them.
 //!
-//! Evidence: [`UncoverabilityBasis`], the elements with the invariants that excluded others; or the
-//! firing sequence along the predecessors.
+//! Evidence: [`UncoverabilityBasis`], which consists of the elements and of the invariants that excluded other
+//! markings; or the firing sequence along the predecessors.
 //!
-//! Deviation: elements that [`Exclusions`] rules out are not followed. An element is asked about when its
-//! turn comes, not when it is found, since most are dominated by then. Smaller elements come first.
-//! Nothing is removed when a smaller element is found: the larger one is skipped when its turn comes.
-//! Zero tests are not forgotten altogether: a predecessor that fails one is none, see
+//! Deviation: elements that [`Exclusions`] rules out are not expanded. This is checked when an element is taken
+//! from the queue, not when it is found, since most elements are dominated by then. Smaller elements are taken
+//! first. Elements are not removed when a smaller one is found: the larger one is skipped when it is taken from the
+//! queue. Zero tests are not ignored completely: a predecessor that fails one is dropped, see
 //! [`UncoverabilityBasis`].
 
 mod antichain;
@@ -36,10 +36,10 @@ use crate::net::reduce::Extent;
 use crate::net::{Marking, Net, Overflow, PlaceId, TransitionId};
 use crate::progress::Progress;
 
-/// The engine.
+/// The engine `backward`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Backward {
-    /// It gives up after following so many elements.
+    /// The number of expanded elements after which the engine gives up.
     pub most_elements: Option<usize>,
 }
 
@@ -61,9 +61,9 @@ impl Engine<Net> for Backward {
 #[derive(Clone, Debug)]
 struct Element {
     marking: Marking,
-    /// What fires to come to the element with this number; `None` at a target.
+    /// The transition that leads to the element with this number; `None` for a target.
     next: Option<(TransitionId, u32)>,
-    /// Whether its predecessors were looked at.
+    /// Whether its predecessors were computed.
     expanded: bool,
 }
 
@@ -75,7 +75,7 @@ struct Search<'net> {
     elements: Vec<Element>,
     cover: Cover,
     queue: BinaryHeap<Reverse<(u128, u32)>>,
-    /// An initial marking covers an element, but zero tests stop the run from there.
+    /// Whether an initial marking covers an element, but zero tests block the run from there.
     is_blocked: bool,
 }
 
@@ -119,7 +119,7 @@ impl<'net> Search<'net> {
 
     /// Adds predecessors until there are no new ones.
     fn close(&mut self, most: usize, budget: &Budget, progress: &dyn Progress) -> Result<(), Stop> {
-        let mut followed = 0;
+        let mut expanded = 0;
         for target in &self.net.targets {
             if passes(&target.upper, &target.least) && !self.exclusions.exclude(&target.least) {
                 self.insert(target.least.clone(), None)?;
@@ -129,17 +129,17 @@ impl<'net> Search<'net> {
             if let Some(reason) = budget.exhausted() {
                 return Err(Stop::Unknown(reason));
             }
-            progress.say(&|| format!("{} elements, {} to do", self.elements.len(), self.queue.len()));
-            if followed == most {
-                let why = format!("the limit of {most} elements that are followed is reached");
+            progress.say(&|| format!("{} elements, {} to expand", self.elements.len(), self.queue.len()));
+            if expanded == most {
+                let why = format!("the limit of {most} expanded elements is reached");
                 return Err(Stop::Unknown(Reason::GaveUp(why)));
             }
-            followed += usize::from(self.expand(at, budget)?);
+            expanded += usize::from(self.expand(at, budget)?);
         }
         Ok(())
     }
 
-    /// Adds an element that covers no other.
+    /// Adds an element, unless it covers another one.
     fn insert(&mut self, marking: Marking, next: Option<(TransitionId, u32)>) -> Result<(), Stop> {
         if self.cover.covered_by(&marking, None).is_some() {
             return Ok(());
@@ -158,7 +158,7 @@ impl<'net> Search<'net> {
         Ok(())
     }
 
-    /// Adds the predecessors of an element; `false` if that is not necessary.
+    /// Adds the predecessors of an element. Returns `false` if the element need not be expanded.
     fn expand(&mut self, at: u32, budget: &Budget) -> Result<bool, Stop> {
         let marking = self.elements[at as usize].marking.clone();
         if self.cover.covered_by(&marking, Some(at)).is_some()
@@ -189,7 +189,7 @@ impl<'net> Search<'net> {
         Ok(true)
     }
 
-    /// The elements that were followed, without those that cover others.
+    /// The elements that were expanded, without those that cover others.
     fn basis(self) -> UncoverabilityBasis {
         let Self { elements, mut cover, .. } = self;
         let numbered = (0u32..).zip(elements).filter(|(_, element)| element.expanded);
@@ -202,8 +202,7 @@ impl<'net> Search<'net> {
         }
     }
 
-    /// The run from an initial marking that covers the element to a target; `None` if zero tests
-    /// do not let it pass.
+    /// The run from an initial marking that covers the element to a target; `None` if zero tests block it.
     fn run_from(&self, at: u32) -> Result<Option<FiringSequence>, Overflow> {
         let mut element = &self.elements[at as usize];
         let Some(initial) = self.net.initial.marking_that_covers(&element.marking) else { return Ok(None) };
@@ -221,7 +220,7 @@ impl<'net> Search<'net> {
     }
 }
 
-/// Whether the marking passes the zero tests; if not, nothing that covers it does.
+/// Whether the marking passes the zero tests. If it does not, no marking that covers it does.
 fn passes(upper: &[(PlaceId, u64)], marking: &Marking) -> bool {
     upper.iter().all(|&(place, n)| marking.get(place) <= n)
 }

@@ -1,24 +1,24 @@
-//! Backward search on covering sharing trees: all predecessors of a whole set at once.
+//! Backward search on covering sharing trees, which computes the predecessors of a whole set at once.
 //!
 //! Implements: G. Delzanno, J.-F. Raskin, L. Van Begin, "Towards the Automated Verification of
 //! Multithreaded Java Programs", TACAS 2002, on the trees of
 //! [`crate::engines::nets::sets::sharing_tree`].
 //!
-//! Theorem used: as for [`super::Backward`]. Every round adds the predecessors of what the last one found
-//! and what is known does not cover; there is a round that finds nothing, because there is no infinite
-//! sequence of markings of which none covers an earlier one.
+//! Theorem used: as for [`super::Backward`]. Every round adds the predecessors of the elements of the last round
+//! that do not cover known elements. Some round finds no new elements, because there is no infinite sequence of
+//! markings of which none covers an earlier one.
 //!
-//! Evidence: [`UncoverabilityBasis`], the elements of the tree, if it is possible to list them; or a
-//! firing sequence, fired forwards from a marking that covers an element of the last round into the rounds
-//! before it.
+//! Evidence: [`UncoverabilityBasis`], which consists of the elements of the tree, if there are not too many to
+//! list; or a firing sequence that starts in a marking that covers an element of the last round and goes forwards
+//! through the earlier rounds.
 //!
-//! Deviation: the paper gives up exactness where deciding whether one tree covers another is hard, and
-//! removes paths by simulation only. Here that comes first, and an exact walk decides the rest.
-//! Where a walk takes too many steps, elements are looked at one by one; where there are too many
-//! for that, the answer is unknown. Elements that are heavier than an invariant allows are cut off exactly,
-//! not only arcs all of whose elements are; that may be left undone, so it ends after a number of steps. The
-//! state equation is asked about a few elements of each round; what it separates prunes the whole
-//! round. Zero tests are those of [`super::Backward`].
+//! Deviation: deciding whether one tree covers another is hard, so the paper gives up exactness there and removes
+//! paths by simulation only. Here simulation comes first, and an exact walk decides the rest. If a walk takes too
+//! many steps, elements are processed one by one; if there are too many for that, the answer is unknown. Elements
+//! that violate an invariant are removed exactly, not only arcs all of whose elements violate it; since this
+//! removal is optional, it ends after a number of steps. The state equation is solved for a few elements of each
+//! round, and the invariants that it yields prune the whole round. Zero tests are treated as in
+//! [`super::Backward`].
 
 use super::antichain::Cover;
 use super::passes;
@@ -36,7 +36,7 @@ use crate::net::reduce::Extent;
 use crate::net::{Firing, Flow, Marking, Net, Overflow, PlaceId, Transition, TransitionId};
 use crate::progress::Progress;
 
-/// The engine.
+/// The engine `backward-cst`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SharingTrees;
 
@@ -65,16 +65,16 @@ impl Engine<Net> for SharingTrees {
     }
 }
 
-/// A walk that takes more steps is given up for one element after the other.
+/// The greatest number of steps of a walk. A walk that takes more is replaced by processing single elements.
 const STEPS: u64 = 1 << 20;
 
-/// So many elements can be listed.
+/// The greatest number of elements that are listed.
 const MOST_LISTED: u128 = 4_000_000;
 
-/// The state equation is asked about so many elements in vain in each round.
+/// The number of questions to the state equation in each round that may bring no result.
 const MOST_ASKED: u128 = 64;
 
-/// With zero tests, so many elements that an initial marking covers are tried in each round.
+/// With zero tests, the greatest number of elements below an initial marking that are tried in each round.
 const MOST_TRIED: usize = 100;
 
 /// Why the search ends early.
@@ -88,7 +88,9 @@ impl From<WalkStop> for Stop {
         Self::Unknown(match stop {
             WalkStop::Budget(reason) => reason,
             WalkStop::Overflow => Reason::TooManyTokens,
-            WalkStop::TooManySteps => Reason::GaveUp("a walk over a sharing tree is too long".to_owned()),
+            WalkStop::TooManySteps => {
+                Reason::GaveUp("a walk over a sharing tree takes too many steps".to_owned())
+            }
         })
     }
 }
@@ -103,18 +105,18 @@ struct Search<'a> {
     net: &'a Net,
     budget: &'a Budget,
     producers: Producers,
-    /// For every transition that may fire, the places that it brings tokens to.
+    /// For every transition, the places to which it brings tokens.
     gains: Vec<Vec<PlaceId>>,
     is_live: Vec<bool>,
     exclusions: Exclusions<'a>,
     forest: Forest,
-    /// What every round found that those before it did not cover.
+    /// For every round, the elements that it found and that cover no element of an earlier round.
     rounds: Vec<Tree>,
-    /// All rounds together, without what later ones made needless.
+    /// The elements of all rounds, without those that cover elements of later rounds.
     known: Tree,
-    /// Nodes and results after the last time that needless ones were thrown away.
+    /// The weight of the forest after the last garbage collection.
     kept: usize,
-    /// An initial marking covers an element, but zero tests stop the run from there.
+    /// Whether an initial marking covers an element, but zero tests block the run from there.
     is_blocked: bool,
 }
 
@@ -143,17 +145,17 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// For walks that take polynomial time.
+    /// A meter for walks that take polynomial time.
     fn patient(&self) -> Meter<'a> {
         Meter::unlimited(self.budget)
     }
 
-    /// For walks that may not be worth it.
+    /// A meter for walks that are given up if they take too long.
     fn impatient(&self) -> Meter<'a> {
         Meter::new(self.budget, STEPS)
     }
 
-    /// Adds rounds until one finds nothing.
+    /// Adds rounds until one finds no new elements.
     fn close(&mut self, progress: &dyn Progress) -> Result<(), Stop> {
         let mut found = self.targets()?;
         loop {
@@ -174,7 +176,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Tells the size of what was found.
+    /// Reports the sizes of the results.
     fn count(&self, progress: &dyn Progress) {
         let number = |n: u128| u64::try_from(n).unwrap_or(u64::MAX);
         progress.count("rounds", self.rounds.len() as u64);
@@ -193,7 +195,7 @@ impl<'a> Search<'a> {
         self.fresh(all, Forest::EMPTY)
     }
 
-    /// All that leads into the elements of the last round and is not covered by what is known.
+    /// The predecessors of the elements of the last round that cover no known element.
     fn predecessors(&mut self, round: Tree) -> Result<Tree, Stop> {
         let mut found = Forest::EMPTY;
         let marked = self.forest.largest(round);
@@ -207,12 +209,12 @@ impl<'a> Search<'a> {
             let fresh = self.fresh(before, found)?;
             let older = self.left_of(found, fresh)?;
             found = self.forest.union(older, fresh, &mut self.patient())?;
-            self.throw_away([&mut round, &mut found]);
+            self.collect_garbage([&mut round, &mut found]);
         }
         Ok(found)
     }
 
-    /// The covering predecessors through one transition, except those that cover what they lead to.
+    /// The covering predecessors through one transition, except those that cover the element they lead to.
     fn undo(&mut self, id: TransitionId, round: Tree) -> Result<Tree, Stop> {
         let transition = self.net.transition(id);
         let goals = self.forest.marking_one_of(round, &self.gains[id.index()], &mut self.patient())?;
@@ -241,14 +243,15 @@ impl<'a> Search<'a> {
         Ok(self.forest.of(&all, &mut self.patient())?)
     }
 
-    /// Without elements that violate an invariant, which they can only do where they gained tokens.
+    /// Removes elements that violate an invariant. Undoing a transition can cause this only for invariants on
+    /// places that gained tokens.
     fn without_excluded(&mut self, tree: Tree, id: TransitionId) -> Result<Tree, Stop> {
         let filled = filled_by(self.net.transition(id));
         let touches = |invariant: &LinearInvariant| filled.iter().any(|&p| invariant.weights.get(p) > 0);
         self.without_heavy(tree, &touches)
     }
 
-    /// Without elements that violate one of these invariants.
+    /// Removes elements that violate one of the invariants that `is_asked` selects.
     fn without_heavy(
         &mut self,
         mut tree: Tree,
@@ -260,7 +263,7 @@ impl<'a> Search<'a> {
                 continue;
             }
             match self.forest.not_heavier(tree, invariant, &mut Meter::new(self.budget, STEPS)) {
-                // Nobody needs to exclude anything.
+                // The removal is optional, so the tree stays as it is.
                 Err(WalkStop::TooManySteps) => {}
                 light => {
                     let light = light?;
@@ -277,12 +280,12 @@ impl<'a> Search<'a> {
         Ok(tree)
     }
 
-    /// Without elements that the state equation excludes, as far as it is asked.
+    /// Removes elements that the state equation excludes, with a limited number of questions.
     fn without_separated(&mut self, mut tree: Tree) -> Result<Tree, Stop> {
         let mut in_vain = 0;
         while in_vain < MOST_ASKED {
             let count = self.forest.count(tree);
-            // Far from each other, since neighbours have much in common.
+            // The chosen elements are far from each other, since neighbours have much in common.
             let number = if count <= MOST_ASKED { in_vain } else { count / MOST_ASKED * in_vain };
             let Some(element) = self.forest.element(tree, number) else { break };
             if self.exclusions.exclude_by_equation(&element, self.budget) {
@@ -296,7 +299,7 @@ impl<'a> Search<'a> {
         Ok(tree)
     }
 
-    /// The minimal elements that cover nothing that is known or in the other tree.
+    /// The minimal elements of a tree that cover no element of the known ones or of the other tree.
     fn fresh(&mut self, tree: Tree, other: Tree) -> Result<Tree, Stop> {
         match self.fresh_by_walks(tree, other) {
             Err(WalkStop::TooManySteps) => {}
@@ -327,10 +330,10 @@ impl<'a> Search<'a> {
         self.forest.minimal(tree, meter)
     }
 
-    /// What is left of a tree whose elements are not needed if they cover one of the new tree.
+    /// A tree without the elements that cover an element of the new tree.
     fn left_of(&mut self, tree: Tree, new: Tree) -> Result<Tree, Stop> {
         match self.forest.uncovered(tree, &[new], &mut self.impatient()) {
-            // All of it may stay.
+            // The removal is optional, so the tree stays as it is.
             Err(WalkStop::TooManySteps) => Ok(tree),
             left => Ok(left?),
         }
@@ -361,8 +364,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The run from an initial marking that covers an element of the last round to a target; `None` if
-    /// zero tests do not let it pass.
+    /// The run from an initial marking that covers an element of the last round to a target; `None` if zero tests
+    /// block it.
     fn run_from(&mut self, mut element: Marking) -> Result<Option<FiringSequence>, Stop> {
         let Some(initial) = self.net.initial.marking_that_covers(&element) else { return Ok(None) };
         let mut marking = initial.clone();
@@ -378,8 +381,8 @@ impl<'a> Search<'a> {
         Ok(is_met.then_some(FiringSequence { initial, steps }))
     }
 
-    /// A firing from a marking that covers the element, such that the next marking covers an element of the
-    /// round, and that element.
+    /// A firing from a marking that covers the element, such that the next marking covers an element of the round.
+    /// Returns the firing, the next marking and that element.
     fn step(
         &mut self,
         element: &Marking,
@@ -405,8 +408,8 @@ impl<'a> Search<'a> {
         Ok(None)
     }
 
-    /// Throws nodes away that nobody needs, if they are most of them.
-    fn throw_away<const N: usize>(&mut self, needed: [&mut Tree; N]) {
+    /// Removes unused nodes, if they are the majority.
+    fn collect_garbage<const N: usize>(&mut self, needed: [&mut Tree; N]) {
         const FEW: usize = 1_000_000;
         if self.forest.weight() > 2 * self.kept + FEW {
             self.forest.keep_only(self.rounds.iter_mut().chain([&mut self.known]).chain(needed));
@@ -414,7 +417,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Everything that was found.
+    /// The certificate with all elements.
     fn basis(&self) -> Result<UncoverabilityBasis, Reason> {
         self.is_listable(self.known)?;
         Ok(UncoverabilityBasis {
@@ -431,13 +434,13 @@ impl From<Reason> for Stop {
     }
 }
 
-/// The places where a predecessor may have more tokens than what it leads to.
+/// The places where a predecessor may have more tokens than the marking it leads to.
 fn filled_by(transition: &Transition) -> Vec<PlaceId> {
     let moved = transition.moves.iter().flat_map(|m| m.flow.places().iter().copied().chain([m.from]));
     transition.take.iter().map(|(place, _)| place).chain(moved).collect()
 }
 
-/// The most tokens that each place can hold after the transition fires in this marking.
+/// The greatest number of tokens that each place can hold after the transition fires in this marking.
 fn most_after(transition: &Transition, marking: &Marking) -> Result<Marking, Overflow> {
     let mut entries: Vec<(PlaceId, u64)> = transition.give.entries().to_vec();
     for (place, n) in marking.minus(&transition.take).iter() {

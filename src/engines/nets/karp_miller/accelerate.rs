@@ -1,16 +1,16 @@
-//! What repeating steps leads to in the limit, and nothing more.
+//! Acceleration: the exact limit of repeating a sequence of steps.
 //!
-//! Let `f` be what a sequence of steps does, `x` a limit with `f(x) >= x`, and `d = f(x) - x`. In a
-//! Petri net, `f` adds the same every time, so every place in the support of `d` grows without end.
-//! Transfers and resets move the difference on: `f^n(x) = x + d + A d + ... + A^(n-1) d`, where `A`
-//! says where one more token in a place ends up. A place grows without end iff infinitely many of
-//! these terms mark it, that is, iff it lies on or behind a cycle of `A` that is reached from the
-//! support of `d`. With `p >= 1 -> q' = q + p, p' = 2` from (1, 0), `d` is (1, 1); one more token in
-//! `p` ends up in `q`, one in `q` stays there: `q` grows without end and `p` does not ([errata 30](crate::errata::item_30)).
+//! Let `f` be the effect of a sequence of steps, `x` a limit with `f(x) >= x`, and `d = f(x) - x`. In a Petri net,
+//! `f` adds the same tokens every time, so every place in the support of `d` grows without bound. Transfers and
+//! resets move the difference: `f^n(x) = x + d + A d + ... + A^(n-1) d`, where `A` says where one more token in a
+//! place ends up. A place grows without bound iff infinitely many of these terms mark it, that is, iff it lies on
+//! or behind a cycle of `A` that is reached from the support of `d`. For example, take `p >= 1 -> q' = q + p, p' =
+//! 2` from (1, 0). Then `d` is (1, 1); one more token in `p` ends up in `q`, and one more token in `q` stays there.
+//! So `q` grows without bound and `p` does not ([errata 30](crate::errata::item_30)).
 //!
-//! Where tokens choose, those that were there the first time choose every time what they chose
-//! then, and all further ones choose alike; a few fixed rules for these are tried. Any number of
-//! tokens absorbs one more. Repeated steps inside the sequence are understood if they are plain;
+//! If tokens can choose where they go, the tokens that were present the first time choose the same every time, and
+//! all additional tokens choose by one of a few fixed rules, which are tried in turn. A place with any number of
+//! tokens absorbs an additional token. Repeated steps inside the sequence are supported only if they are plain;
 //! otherwise nothing is accelerated.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,19 +19,19 @@ use super::tree::{NodeId, Step, Tree};
 use crate::engines::nets::sets::ideal::OMEGA;
 use crate::net::{Flow, PlaceId, Transition};
 
-/// Which of its places a further token chooses.
+/// The rule by which an additional token chooses among the places where it may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
-    /// Its own, or the first if that is not among them.
+    /// The place where it is, or the first place if it may not stay.
     Stay,
-    /// The first.
+    /// The first place.
     First,
-    /// The last.
+    /// The last place.
     Last,
 }
 
-/// The places that grow without end when what leads from `from` to `to` is repeated, and whether
-/// it is plain. The second includes the first. `None` if there are none, or nobody knows.
+/// The places that grow without bound when the steps from `from` to `to` are repeated, and whether all these steps
+/// are plain. The limit at `to` includes the one at `from`. `None` if no place is known to grow without bound.
 #[must_use]
 pub fn growing(tree: &Tree, from: NodeId, to: NodeId) -> Option<(Vec<PlaceId>, bool)> {
     let (before, after) = (&tree.node(from).ideal, &tree.node(to).ideal);
@@ -62,7 +62,7 @@ pub fn growing(tree: &Tree, from: NodeId, to: NodeId) -> Option<(Vec<PlaceId>, b
     })
 }
 
-/// The finite places that grow without end under one rule, in order.
+/// The finite places that grow without bound under one rule, sorted.
 fn limit(tree: &Tree, path: &[NodeId], grown: &[(PlaceId, u64)], rule: Rule) -> Vec<PlaceId> {
     let mut ends_up: BTreeMap<PlaceId, BTreeSet<PlaceId>> = BTreeMap::new();
     let mut open: Vec<PlaceId> = grown.iter().map(|&(place, _)| place).collect();
@@ -72,13 +72,13 @@ fn limit(tree: &Tree, path: &[NodeId], grown: &[(PlaceId, u64)], rule: Rule) -> 
             open.extend(ends.iter().copied());
         }
     }
-    // What grew without end in one round does so every time, and so does all it ends up in.
-    let mut endless: BTreeSet<PlaceId> = BTreeSet::new();
+    // A place that grew to omega in one round does so every time, and so do all places where its tokens end up.
+    let mut unbounded: BTreeSet<PlaceId> = BTreeSet::new();
     open.extend(grown.iter().filter(|&&(_, n)| n == OMEGA).map(|&(place, _)| place));
     while let Some(place) = open.pop() {
-        open.extend(ends_up[&place].iter().copied().filter(|&p| endless.insert(p)));
+        open.extend(ends_up[&place].iter().copied().filter(|&p| unbounded.insert(p)));
     }
-    // Take away what nothing leads to, again and again: what is left is on or behind a cycle.
+    // Repeatedly removes places to which nothing leads; the remaining places are on or behind a cycle.
     let mut incoming: BTreeMap<PlaceId, usize> = ends_up.keys().map(|&place| (place, 0)).collect();
     for &end in ends_up.values().flatten() {
         incoming.entry(end).and_modify(|n| *n += 1);
@@ -95,12 +95,13 @@ fn limit(tree: &Tree, path: &[NodeId], grown: &[(PlaceId, u64)], rule: Rule) -> 
             }
         }
     }
-    endless.extend(incoming.into_keys());
+    unbounded.extend(incoming.into_keys());
     let Some(last) = path.last() else { return Vec::new() };
-    endless.into_iter().filter(|&place| !tree.node(*last).ideal.is_omega(place)).collect()
+    unbounded.into_iter().filter(|&place| !tree.node(*last).ideal.is_omega(place)).collect()
 }
 
-/// Where one more token in a place ends up after the path, as far as it makes a difference.
+/// The places where one more token in a place ends up after the path, without places that hold any number of
+/// tokens.
 fn image(tree: &Tree, path: &[NodeId], place: PlaceId, rule: Rule) -> BTreeSet<PlaceId> {
     let mut places = BTreeSet::from([place]);
     for &node in path {

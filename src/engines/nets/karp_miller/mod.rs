@@ -1,27 +1,25 @@
 //! Karp and Miller's coverability set, forwards from the initial markings.
 //!
-//! Implements: R. M. Karp, R. E. Miller, "Parallel Program Schemata", Journal of Computer and
-//! System Sciences 3(2), 1969; as a minimal coverability set after A. Valmari, H. Hansen, "Old and
-//! New Algorithms for Minimal Coverability Sets", Fundamenta Informaticae 131(1), 2014, which like
-//! P.-A. Reynier and F. Servais, "Minimal Coverability Set for Petri Nets: Karp and Miller Algorithm
-//! with Pruning", Petri Nets 2011, repairs the minimal coverability tree of A. Finkel, 1991 ([errata 29](crate::errata::item_29)); with the
-//! shared state of T. Ball, S. Chaki, S. K. Rajamani, "Parameterized Verification of Multithreaded
-//! Software Libraries" (Beacon), TACAS 2001.
+//! Implements: R. M. Karp, R. E. Miller, "Parallel Program Schemata", Journal of Computer and System Sciences 3(2),
+//! 1969; as a minimal coverability set after A. Valmari, H. Hansen, "Old and New Algorithms for Minimal
+//! Coverability Sets", Fundamenta Informaticae 131(1), 2014, which like P.-A. Reynier and F. Servais, "Minimal
+//! Coverability Set for Petri Nets: Karp and Miller Algorithm with Pruning", Petri Nets 2011, repairs the minimal
+//! coverability tree of A. Finkel, 1991 ([errata 29](crate::errata::item_29)); with the shared state of T. Ball, S.
+//! Chaki, S. K. Rajamani, "Parameterized Verification of Multithreaded Software Libraries" (Beacon), TACAS 2001.
 //!
-//! Theorem used: a set of limits that holds the initial markings and is closed under firing covers
-//! all that can be reached; every limit that firing and [`accelerate`] produce can be approached by
-//! runs. In Petri nets the search ends: on an infinite branch, some limit would be above an earlier
-//! one infinitely often, and every time one more place would hold any number of tokens. With transfers
-//! and resets it need not end, but what it finds can be covered, and if it ends, that is all.
+//! Theorem used: a set of limits that contains the initial markings and is closed under firing covers all reachable
+//! markings, and every limit that firing and [`accelerate`] produce can be approached by runs. For Petri nets the
+//! search ends: on an infinite branch, some limit would be above an earlier one infinitely often, and each time one
+//! more place would hold any number of tokens. With transfers and resets the search need not end, but the limits
+//! that it finds can be covered, and if it ends, they are complete.
 //!
-//! Evidence: [`NetCertificate::CoverabilitySet`], the maximal limits; or a run, for which
-//! [`unwind`](mod@unwind) finds out how often the accelerated steps are repeated.
+//! Evidence: [`NetCertificate::CoverabilitySet`], the maximal limits; or a run, for which [`unwind`](mod@unwind)
+//! computes how often the accelerated steps are repeated.
 //!
-//! Deviation: a node that is not maximal any more stays as history, and only it is not expanded; so
-//! nothing has to be attached elsewhere, and ancestors of every kind accelerate. Accelerations of
-//! Petri nets are kept and tried on all new nodes, as in A. Finkel, S. Haddad, I. Khmelnitsky,
-//! "Minimal Coverability Tree Construction Made Complete and Efficient", Foundations of Software Science and Computation
-//! Structures 2020.
+//! Deviation: a node that is no longer maximal is not expanded, but stays in the tree as history. So no subtree has
+//! to be moved, and all ancestors can be used for acceleration. Accelerations of Petri nets are stored and tried on
+//! all new nodes, as in A. Finkel, S. Haddad, I. Khmelnitsky, "Minimal Coverability Tree Construction Made Complete
+//! and Efficient", Foundations of Software Science and Computation Structures 2020.
 
 pub mod accelerate;
 pub mod tree;
@@ -36,10 +34,10 @@ use crate::net::{Net, Overflow};
 use crate::progress::Progress;
 use tree::{NodeId, Tree};
 
-/// The engine.
+/// The engine `karp-miller`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KarpMiller {
-    /// It gives up after finding so many limits: with transfers and resets it need not end.
+    /// The number of limits after which the engine gives up, since with transfers and resets it need not end.
     pub most_limits: Option<usize>,
 }
 
@@ -64,13 +62,13 @@ impl Engine<Net> for KarpMiller {
             }
             progress.say(&|| format!("{} limits, {} maximal", tree.len(), tree.active()));
             match tree.expand_next() {
-                Ok(tree::Progress::More) => {}
-                Ok(tree::Progress::Target(node)) => found = Some(node),
-                Ok(tree::Progress::Done) if tree.is_complete() => {
+                Ok(tree::TreeProgress::More) => {}
+                Ok(tree::TreeProgress::Target(node)) => found = Some(node),
+                Ok(tree::TreeProgress::Done) if tree.is_complete() => {
                     let limits = tree.active_ideals().map(super::sets::ideal::Ideal::to_evidence);
                     return NetVerdict::Safe(NetCertificate::CoverabilitySet(limits.collect()));
                 }
-                Ok(tree::Progress::Done) => return Reason::UnboundedTokens.into(),
+                Ok(tree::TreeProgress::Done) => return Reason::UnboundedTokens.into(),
                 Err(Overflow) => return Reason::TooManyTokens.into(),
             }
         }

@@ -1,11 +1,10 @@
-//! The tree of limits: what has been reached, from where, and by what.
+//! The tree of limits: which limits were reached, from which limit, and by which step.
 //!
-//! Invariant (history): the parent of a node never changes, and nodes are never deleted. A node that
-//! is not maximal any more is not expanded, but what has been found behind it stays, and it still
-//! counts when its descendants are accelerated. This is what the minimal coverability tree of 1991
-//! gets wrong: it deletes what lies behind such nodes.
+//! Invariant (history): the parent of a node never changes, and nodes are never deleted. A node that is no longer
+//! maximal is not expanded, but its descendants stay, and it is still used for the acceleration of its descendants.
+//! The minimal coverability tree of 1991 is wrong in this point: it deletes the descendants of such nodes.
 //!
-//! Invariant (cover): what a node covers, or anything that was ever found, the active nodes cover.
+//! Invariant (cover): the active nodes cover everything that any node covers.
 
 use crate::budget::Budget;
 use crate::engines::nets::sets::ideal::{Ideal, successors};
@@ -20,40 +19,41 @@ crate::define_id!(
     "n"
 );
 
-/// How a node comes from its parent.
+/// The step from a parent to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// It is the first.
+    /// The node is the root.
     Root,
-    /// By firing once.
+    /// A transition fires once.
     Fire(TransitionId),
-    /// By repeating, as often as one likes, what leads from one node to a node behind it.
+    /// The steps from one node to a descendant of it are repeated any number of times.
     Repeat {
         /// Where the repeated steps begin.
         from: NodeId,
         /// Where they end.
         to: NodeId,
-        /// Whether they move no tokens other than those they take.
+        /// Whether the repeated steps move no tokens other than those they take.
         is_plain: bool,
     },
 }
 
-/// A limit that has been reached.
+/// A limit that was reached.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What can be covered.
+    /// The markings that can be covered.
     pub ideal: Ideal,
-    /// Where it comes from; itself for the first.
+    /// The parent; the node itself for the root.
     pub parent: NodeId,
-    /// The step from the parent to it.
+    /// The step from the parent to this node.
     pub step: Step,
     /// The shared state.
     control: Option<PlaceId>,
-    /// The nearest node before it with the same shared state: no other can be below it.
+    /// The nearest ancestor with the same shared state. Ancestors with another shared state cannot be below this
+    /// node.
     same: Option<NodeId>,
 }
 
-/// Steps that can be repeated wherever there is enough to begin with.
+/// A sequence of steps that can be repeated wherever there are enough tokens to begin it.
 #[derive(Clone, Debug)]
 struct Acceleration {
     from: NodeId,
@@ -61,24 +61,24 @@ struct Acceleration {
     grows: Vec<PlaceId>,
 }
 
-/// What one expansion came to.
+/// The result of one expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// Nothing is left to do.
+pub enum TreeProgress {
+    /// No node is left to expand.
     Done,
-    /// There is more.
+    /// There are more nodes to expand.
     More,
     /// This node covers a target.
     Target(NodeId),
 }
 
-/// Ways in which the tokens of one firing can choose that are looked at; more are not enumerated.
+/// The greatest number of ways that are enumerated in which the tokens of one firing can choose.
 const MOST_WAYS: usize = 4096;
 
-/// Accelerations that are tried on every new node; newer ones replace the oldest.
+/// The greatest number of accelerations that are tried on every new node; newer ones replace the oldest.
 const MOST_ACCELERATIONS: usize = 256;
 
-/// A search for all that can be covered.
+/// A search for all markings that can be covered.
 #[derive(Clone, Debug)]
 pub struct Tree<'n> {
     net: &'n Net,
@@ -90,20 +90,19 @@ pub struct Tree<'n> {
     active_ids: Vec<Option<u32>>,
     open: Vec<NodeId>,
     accelerations: Vec<Acceleration>,
-    /// Transitions under one of the places they take from; the last list has those that take
-    /// nothing.
+    /// The transitions, each listed at one of the places it takes from; the last list has those that take nothing.
     enabled_by: Vec<Vec<TransitionId>>,
-    /// No transition moves tokens other than those it takes.
+    /// Whether no transition moves tokens other than those it takes.
     is_plain: bool,
-    /// Every successor was looked at.
+    /// Whether every successor of an expanded node was enumerated.
     is_complete: bool,
-    /// What firing has led to so far, new or not.
+    /// The number of results of firings so far, new or not.
     work: u64,
-    /// Ways in which the tokens of one firing can choose that are looked at.
+    /// The greatest number of ways that are enumerated in which the tokens of one firing can choose.
     most_ways: usize,
-    /// The targets: there may be many.
+    /// The targets, indexed because there may be many.
     targets: Vectors,
-    /// Asked before every firing: a node of a large net enables many transitions.
+    /// The budget, which is checked before every firing, since a node of a large net enables many transitions.
     budget: Budget,
 }
 
@@ -114,7 +113,8 @@ impl<'n> Tree<'n> {
         Self::with_ways(net, MOST_WAYS)
     }
 
-    /// The same, where no more than so many ways are looked at in which the tokens of one firing can choose.
+    /// The tree with the initial markings only, with a limit on the ways that are enumerated in which the tokens of
+    /// one firing can choose.
     #[must_use]
     pub fn with_ways(net: &'n Net, most_ways: usize) -> Self {
         let places = net.places.len();
@@ -157,14 +157,14 @@ impl<'n> Tree<'n> {
         tree
     }
 
-    /// Ends an expansion in the middle when this budget is used up; the tree is not complete then.
+    /// Sets a budget. When it is used up, an expansion stops in the middle, and the tree is not complete.
     #[must_use]
     pub fn within(mut self, budget: &Budget) -> Self {
         self.budget = budget.clone();
         self
     }
 
-    /// The first node: all initial markings.
+    /// The root, which covers all initial markings.
     #[must_use]
     pub fn root(&self) -> NodeId {
         NodeId::from_index(0)
@@ -182,31 +182,31 @@ impl<'n> Tree<'n> {
         self.net
     }
 
-    /// All nodes so far.
+    /// The number of nodes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Never: there is a first node.
+    /// Always false, since there is a root.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
 
-    /// What firing has led to, new or not: the measure of work.
+    /// The number of results of firings, new or not, as the measure of work.
     #[must_use]
     pub fn work(&self) -> u64 {
         self.work
     }
 
-    /// How many limits are maximal.
+    /// The number of maximal limits.
     #[must_use]
     pub fn active(&self) -> usize {
         self.active.len()
     }
 
-    /// Whether a node is maximal among all that were found.
+    /// Whether the limit of a node is maximal among all limits found.
     #[must_use]
     pub fn is_active(&self, id: NodeId) -> bool {
         self.active_ids[id.index()].is_some_and(|at| self.active.get(at).is_some())
@@ -223,14 +223,14 @@ impl<'n> Tree<'n> {
         self.active.above(entries).next().map(|at| self.active_nodes[at as usize])
     }
 
-    /// Whether every successor of what was expanded has been looked at, so that when nothing is
-    /// left to do, nothing else can be covered.
+    /// Whether every successor of the expanded nodes was enumerated. If so, then when no node is left to expand, no
+    /// other marking can be covered.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// The first node that covers a target at the start, if there is one.
+    /// The root, if it covers a target.
     #[must_use]
     pub fn target_at_start(&self) -> Option<NodeId> {
         let root = self.root();
@@ -241,7 +241,7 @@ impl<'n> Tree<'n> {
         self.targets.below(ideal.entries()).next().is_some()
     }
 
-    /// Makes a node maximal, and those below it not.
+    /// Marks a node as maximal, and removes this mark from the nodes below it.
     fn activate(&mut self, id: NodeId) {
         let ideal = self.node(id).ideal.clone();
         let below: Vec<u32> = self.active.below(ideal.entries()).collect();
@@ -269,20 +269,20 @@ impl<'n> Tree<'n> {
         id
     }
 
-    /// Takes an open node and fires all that it enables.
+    /// Takes an open node and fires all transitions that it enables.
     ///
     /// # Errors
     /// If a finite number of tokens becomes too large.
-    pub fn expand_next(&mut self) -> Result<Progress, Overflow> {
+    pub fn expand_next(&mut self) -> Result<TreeProgress, Overflow> {
         while let Some(id) = self.open.pop() {
             if self.is_active(id) {
                 return self.expand(id);
             }
         }
-        Ok(Progress::Done)
+        Ok(TreeProgress::Done)
     }
 
-    fn expand(&mut self, id: NodeId) -> Result<Progress, Overflow> {
+    fn expand(&mut self, id: NodeId) -> Result<TreeProgress, Overflow> {
         for transition in self.enabled(id) {
             if self.budget.exhausted().is_some() {
                 self.is_complete = false;
@@ -296,18 +296,18 @@ impl<'n> Tree<'n> {
                 if let Some(child) = self.add(id, transition, ideal)
                     && self.covers_target(&self.node(child).ideal)
                 {
-                    return Ok(Progress::Target(child));
+                    return Ok(TreeProgress::Target(child));
                 }
             }
             if !self.is_active(id) {
-                // What its successors cover, those of the node above it do.
+                // The successors of the node above it cover everything that its successors cover.
                 break;
             }
         }
-        Ok(Progress::More)
+        Ok(TreeProgress::More)
     }
 
-    /// The transitions that a node enables, in order.
+    /// The transitions that a node enables, sorted.
     fn enabled(&self, id: NodeId) -> Vec<TransitionId> {
         let ideal = &self.node(id).ideal;
         let marked = ideal.entries().iter().map(|&(place, _)| place.index());
@@ -318,7 +318,8 @@ impl<'n> Tree<'n> {
         enabled
     }
 
-    /// Goes `length` random steps from a random maximal node, and adds what it finds.
+    /// Takes `length` random steps from a random node that is or was maximal, or from the root, and adds the limits
+    /// that it finds.
     ///
     /// # Errors
     /// If a finite number of tokens becomes too large.
@@ -326,7 +327,7 @@ impl<'n> Tree<'n> {
         &mut self,
         length: usize,
         random: &mut impl FnMut(usize) -> usize,
-    ) -> Result<Progress, Overflow> {
+    ) -> Result<TreeProgress, Overflow> {
         let mut at =
             if random(4) == 0 { self.root() } else { self.active_nodes[random(self.active_nodes.len())] };
         for _ in 0..length {
@@ -337,22 +338,22 @@ impl<'n> Tree<'n> {
             self.work += 1;
             let transition = enabled[random(enabled.len())];
             let ideal = self.node(at).ideal.clone();
-            // Where tokens choose, a few ways are enough to pick from.
+            // If tokens can choose, it is enough to pick from a few ways.
             let (found, _) = successors(self.net.transition(transition), &ideal, 16)?;
             let ideal = found[random(found.len())].clone();
             if let Some(known) = self.covering(ideal.entries()) {
                 at = known;
             } else if let Some(child) = self.add(at, transition, ideal) {
                 if self.covers_target(&self.node(child).ideal) {
-                    return Ok(Progress::Target(child));
+                    return Ok(TreeProgress::Target(child));
                 }
                 at = child;
             }
         }
-        Ok(Progress::More)
+        Ok(TreeProgress::More)
     }
 
-    /// Adds what firing leads to, accelerated, unless it is covered already.
+    /// Adds the result of a firing and accelerates it, unless it is covered already.
     fn add(&mut self, parent: NodeId, transition: TransitionId, ideal: Ideal) -> Option<NodeId> {
         if self.active.above(ideal.entries()).next().is_some() {
             return None;
@@ -377,8 +378,8 @@ impl<'n> Tree<'n> {
         Some(id)
     }
 
-    /// Repeats what was found to be repeatable elsewhere. This is for plain nets: there, steps that
-    /// grow somewhere grow by as much wherever there is enough to begin with.
+    /// Applies accelerations that were found elsewhere. This is for plain nets: there, a sequence of steps adds the
+    /// same number of tokens wherever there are enough tokens to begin it.
     fn reuse_accelerations(&mut self, mut id: NodeId) -> NodeId {
         for i in 0..self.accelerations.len() {
             let Acceleration { from, to, grows } = &self.accelerations[i];

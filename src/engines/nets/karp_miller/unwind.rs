@@ -1,17 +1,17 @@
-//! From a limit to a run: how often the repeated steps have to be repeated.
+//! Turns a limit into a run, by computing how often the repeated steps have to be repeated.
 //!
-//! The answer is found backwards. A goal, a finite marking, is carried from a node to its parent:
-//! over a firing, it becomes what has to be there before. Over repeated steps it stays, if what was
-//! there before they were repeated is enough; otherwise it is carried once through them, and the
-//! question is asked again. So every loop runs as often as it has to, and each time its own inner
-//! loops do, without a number being guessed.
+//! The answer is computed backwards. A goal, which is a finite marking, is carried from a node to its parent. Over
+//! a firing, it becomes the marking that is needed before the firing. Over repeated steps it stays the same, if the
+//! limit before the repetition is enough for it; otherwise it is carried through the repeated steps once, and the
+//! question is asked again. So every loop runs as often as necessary, and so do its inner loops each time, without
+//! guessing a number.
 //!
-//! Invariant (bound): the goal is below what can be covered where it is. Inside repeated steps that
-//! is not the limit in the tree, but what the same steps lead to from the limit they have.
+//! Invariant (bound): the goal is below the limit that can be covered where it is. Inside repeated steps this is
+//! not the limit in the tree, but the limit to which the same steps lead from the limit after the repetition.
 //!
-//! In a Petri net there is one way back over a firing, and the goal shrinks with every round where
-//! it has to, so this ends. With transfers there may be several ways: they are tried in an order
-//! that prefers the ones that shrink the goal, and there is a limit to it.
+//! In a Petri net there is one way back over a firing, and the goal shrinks in every round of a loop, so this ends.
+//! With transfers there may be several ways back. Those that shrink the goal are tried first, and the number of
+//! attempts is limited.
 
 use std::rc::Rc;
 
@@ -23,29 +23,30 @@ use crate::net::fire::fire_or_replace;
 use crate::net::predecessors::predecessors;
 use crate::net::{Flow, Marking, Net, Overflow, Transition, TransitionId};
 
-/// Steps of a run that are written down at most.
+/// The greatest number of steps of a run.
 const MOST_STEPS: usize = 4_000_000;
 
-/// Ways back that are looked at in all, where there may be several: then most of them lead nowhere.
+/// The greatest number of ways back in total, for nets in which there may be several. In these nets most of them
+/// lead nowhere.
 const MOST_WORK: usize = 300_000;
 
-/// Ways back over one firing that are looked at.
+/// The greatest number of ways back over one firing that are considered.
 const MOST_WAYS: usize = 20_000;
 
-/// Ways back over one firing that are kept for later.
+/// The greatest number of ways back over one firing that are kept for later.
 const MOST_OTHERS: usize = 64;
 
-/// A firing, and what must be covered after it where tokens choose.
+/// A firing, with the marking that must be covered after it if tokens can choose.
 #[derive(Clone, Debug)]
-pub struct Directed {
-    /// What fires.
+pub struct AimedFiring {
+    /// The transition that fires.
     pub transition: TransitionId,
-    /// What it must lead to, if it can lead to more than one marking.
+    /// The marking that the result must cover; `None` if tokens cannot choose.
     pub goal: Option<Marking>,
 }
 
-impl Directed {
-    /// A firing that must cover the goal.
+impl AimedFiring {
+    /// A firing whose result must cover the goal.
     #[must_use]
     pub fn new(net: &Net, transition: TransitionId, goal: &Marking) -> Self {
         let chooses = net.transition(transition).moves.iter().any(|m| matches!(m.flow, Flow::Each(_)));
@@ -53,31 +54,31 @@ impl Directed {
     }
 }
 
-/// Repeated steps that the goal is being carried through.
+/// A loop of repeated steps through which the goal is being carried.
 #[derive(Clone, Debug)]
 struct Loop {
-    /// The node that stands for their repetition.
+    /// The node that stands for the repetition.
     node: NodeId,
-    /// Where they begin.
+    /// The node where the repeated steps begin.
     from: NodeId,
     /// The goal when this round began.
     goal: Marking,
-    /// What can be covered at their nodes, from `from` on.
+    /// The limits that can be covered at the nodes of the loop, from `from` on.
     bounds: Vec<(NodeId, Ideal)>,
 }
 
-/// Where the goal is.
+/// The position of the goal.
 #[derive(Clone, Debug)]
 struct Position {
     node: NodeId,
     goal: Marking,
     loops: Vec<Rc<Loop>>,
-    /// So many steps lead from here to the end.
+    /// The number of steps from here to the end of the run.
     steps: usize,
 }
 
-/// A run from an initial marking that covers the goal, which is below the node's limit; the start
-/// of the run, and its steps.
+/// A run from an initial marking to a marking that covers the goal, which is below the limit of the node. Returns
+/// the start of the run, and its steps.
 ///
 /// # Errors
 /// If none was found within the limits.
@@ -86,9 +87,9 @@ pub fn unwind(
     node: NodeId,
     goal: &Marking,
     budget: &Budget,
-) -> Result<(Marking, Vec<Directed>), Reason> {
-    let mut steps: Vec<Directed> = Vec::new();
-    // Positions that were left for a better one.
+) -> Result<(Marking, Vec<AimedFiring>), Reason> {
+    let mut steps: Vec<AimedFiring> = Vec::new();
+    // Alternative positions, to return to if the current one leads nowhere.
     let mut others: Vec<Position> = Vec::new();
     let is_plain = tree.net().transitions.iter().all(Transition::is_plain);
     let most_work = if is_plain { usize::MAX } else { MOST_WORK };
@@ -105,12 +106,12 @@ pub fn unwind(
         match back(tree, &mut at, &mut steps, &mut others, &mut work)
             .map_err(|Overflow| Reason::TooManyTokens)?
         {
-            Way::On => {}
-            Way::Start(start) => {
+            StepBack::Continue => {}
+            StepBack::Start(start) => {
                 steps.reverse();
                 return Ok((start, steps));
             }
-            Way::Dead => {
+            StepBack::DeadEnd => {
                 let Some(other) = others.pop() else { return Err(Reason::TooManyTokens) };
                 steps.truncate(other.steps);
                 at = other;
@@ -119,28 +120,33 @@ pub fn unwind(
     }
 }
 
-/// Where one step back leads.
-enum Way {
-    On,
-    Dead,
+/// The result of one step back.
+enum StepBack {
+    /// The search continues at the new position.
+    Continue,
+    /// There is no way back from this position.
+    DeadEnd,
+    /// The start of a run was found.
     Start(Marking),
 }
 
 fn back(
     tree: &Tree,
     at: &mut Position,
-    steps: &mut Vec<Directed>,
+    steps: &mut Vec<AimedFiring>,
     others: &mut Vec<Position>,
     work: &mut usize,
-) -> Result<Way, Overflow> {
+) -> Result<StepBack, Overflow> {
     if let Some(innermost) = at.loops.pop_if(|innermost| innermost.from == at.node) {
         at.node = innermost.node;
-        // A round that asks for no less would be followed by the same round again.
-        return Ok(if at.goal.covers(&innermost.goal) { Way::Dead } else { Way::On });
+        // If the goal did not shrink in this round, the next round would be the same again.
+        return Ok(if at.goal.covers(&innermost.goal) { StepBack::DeadEnd } else { StepBack::Continue });
     }
     let node = tree.node(at.node);
     match node.step {
-        Step::Root => Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(Way::Dead, Way::Start)),
+        Step::Root => {
+            Ok(tree.net().initial.marking_that_covers(&at.goal).map_or(StepBack::DeadEnd, StepBack::Start))
+        }
         Step::Repeat { from, to, .. } => {
             if bound(tree, &at.loops, node.parent).includes(at.goal.entries()) {
                 at.node = node.parent;
@@ -150,7 +156,7 @@ fn back(
                 at.loops.push(Rc::new(Loop { node: at.node, from, goal, bounds }));
                 at.node = to;
             }
-            Ok(Way::On)
+            Ok(StepBack::Continue)
         }
         Step::Fire(id) => {
             let transition = tree.net().transition(id);
@@ -161,15 +167,16 @@ fn back(
                 asked <= MOST_WAYS && bound.includes(marking.entries())
             })?;
             *work += asked;
-            // Where a loop has made a place endless, less is better: last comes first.
+            // If a loop has made a place unbounded, goals with fewer tokens there are better. The best one comes
+            // last.
             let limit = &tree.node(node.parent).ideal;
-            let endless = |m: &Marking| -> u128 {
+            let unbounded = |m: &Marking| -> u128 {
                 let places = m.iter().filter(|&(p, _)| bound.get(p) == OMEGA && limit.get(p) != OMEGA);
                 places.map(|(_, n)| u128::from(n)).sum()
             };
-            ways.sort_by_cached_key(|m| std::cmp::Reverse((endless(m), m.clone())));
-            let Some(best) = ways.pop() else { return Ok(Way::Dead) };
-            steps.push(Directed::new(tree.net(), id, &at.goal));
+            ways.sort_by_cached_key(|m| std::cmp::Reverse((unbounded(m), m.clone())));
+            let Some(best) = ways.pop() else { return Ok(StepBack::DeadEnd) };
+            steps.push(AimedFiring::new(tree.net(), id, &at.goal));
             for goal in ways.into_iter().rev().take(MOST_OTHERS).rev() {
                 others.push(Position {
                     node: node.parent,
@@ -180,12 +187,12 @@ fn back(
             }
             at.node = node.parent;
             at.goal = best;
-            Ok(Way::On)
+            Ok(StepBack::Continue)
         }
     }
 }
 
-/// What can be covered at a node, inside the loops or outside of them.
+/// The limit that can be covered at a node, inside the loops or outside of them.
 fn bound<'a>(tree: &'a Tree, loops: &'a [Rc<Loop>], node: NodeId) -> &'a Ideal {
     let inside = loops.last().and_then(|innermost| {
         let at = innermost.bounds.binary_search_by_key(&node, |&(n, _)| n).ok()?;
@@ -194,8 +201,8 @@ fn bound<'a>(tree: &'a Tree, loops: &'a [Rc<Loop>], node: NodeId) -> &'a Ideal {
     inside.unwrap_or(&tree.node(node).ideal)
 }
 
-/// What the steps from one node to another lead to from this limit on; parents have smaller
-/// numbers, so the list is sorted.
+/// The limits to which the steps from one node to another lead, starting from the given limit. Parents have smaller
+/// numbers than their children, so the list is sorted.
 fn bounds(tree: &Tree, start: Ideal, from: NodeId, to: NodeId) -> Result<Vec<(NodeId, Ideal)>, Overflow> {
     let mut path = Vec::new();
     let mut at = to;
@@ -215,8 +222,8 @@ fn bounds(tree: &Tree, start: Ideal, from: NodeId, to: NodeId) -> Result<Vec<(No
                 found.iter().find(choose).cloned().unwrap_or_else(|| node.ideal.clone())
             }
             Step::Repeat { .. } => {
-                let endless = node.ideal.entries().iter().filter(|&&(_, n)| n == OMEGA);
-                now.with_omegas(&endless.map(|&(place, _)| place).collect::<Vec<_>>())
+                let unbounded = node.ideal.entries().iter().filter(|&&(_, n)| n == OMEGA);
+                now.with_omegas(&unbounded.map(|&(place, _)| place).collect::<Vec<_>>())
             }
         };
         bounds.push((id, now.clone()));
@@ -224,15 +231,15 @@ fn bounds(tree: &Tree, start: Ideal, from: NodeId, to: NodeId) -> Result<Vec<(No
     Ok(bounds)
 }
 
-/// Fires the steps one after the other, or what takes their place where zero tests forbid them, and
-/// looks whether a target is met.
+/// Fires the steps one after the other, until a target is met. A step that a zero test forbids is replaced by
+/// others if possible.
 ///
 /// # Errors
 /// If a zero test forbids a step or the target, or there are too many tokens.
-pub fn replay(net: &Net, start: Marking, steps: &[Directed]) -> Result<FiringSequence, Reason> {
+pub fn replay(net: &Net, start: Marking, steps: &[AimedFiring]) -> Result<FiringSequence, Reason> {
     let mut firings = Vec::with_capacity(steps.len());
     let mut marking = start.clone();
-    // Without choices there is nothing to aim at.
+    // Without choices there is only one result, so no goal is needed.
     let anything = Marking::new();
     for step in steps {
         let goal = step.goal.as_ref().unwrap_or(&anything);

@@ -1,19 +1,19 @@
-//! Markings that no run covers, because a place is never marked or a weighted sum never grows.
+//! Markings that no run covers, because a place is never marked or because a weighted sum of tokens never grows.
 //!
-//! What is excluded here needs no search. Everything that excludes something is evidence: the
-//! places and invariants of `UncoverabilityBasis` are read off at the end.
+//! Excluded markings need no search. Everything that excludes a marking is part of the evidence: the places and
+//! invariants of `UncoverabilityBasis` are collected at the end.
 //!
 //! Implements: M. Blondin, A. Finkel, C. Haase, S. Haddad, "Approaching the Coverability Problem
 //! Continuously", TACAS 2016, and T. Geffroy, J. Leroux, G. Sutre, "Occam's Razor Applied to the
 //! Petri Net Coverability Problem", RP 2016: backward coverability pruned by linear relaxations.
 //!
-//! Theorem used: for weights that are zero where the start is unbounded, that no change (a
-//! transition's give less its take, and one token's move) increases, and that are not negative, the
-//! weighted sum of every marking that can be reached is at most that of the largest initial one.
+//! Theorem used: let the weights of places be non-negative, zero where the initial number of tokens is unbounded,
+//! and such that no change (the effect of a transition, or the move of one token) increases the weighted sum. Then
+//! the weighted sum of every reachable marking is at most that of the largest initial one.
 //!
-//! Deviation: the state equation instead of continuous reachability, as in the second paper; what
-//! it separates is turned into an invariant, which excludes many other markings without another
-//! question.
+//! Deviation: this uses the state equation instead of continuous reachability, as in the second paper. When the
+//! equation separates a marking, the result is turned into an invariant, which often excludes many other markings
+//! without another question.
 
 use super::relaxation::{Change, Relaxation};
 use super::simplex::{Equation, StateEquation};
@@ -21,14 +21,14 @@ use crate::budget::Budget;
 use crate::evidence::net::LinearInvariant;
 use crate::net::{Marking, Net, PlaceId, TransitionId};
 
-/// An invariant and whether somebody relies on it.
+/// An invariant, and whether the evidence relies on it.
 #[derive(Clone, Debug)]
-struct Known {
+struct KnownInvariant {
     invariant: LinearInvariant,
     used: bool,
 }
 
-/// What is known not to be coverable, and how to find out more.
+/// The places and invariants that exclude markings, and the state equation that yields new invariants.
 #[derive(Clone, Debug)]
 pub struct Exclusions<'net> {
     net: &'net Net,
@@ -36,15 +36,15 @@ pub struct Exclusions<'net> {
     /// The largest initial marking, where it is bounded.
     start: Marking,
     equation: StateEquation,
-    /// Those that exclude most come first.
-    known: Vec<Known>,
-    /// The next so many questions are not asked, because the last ones led nowhere.
+    /// The invariants that are known; those that exclude many markings move to the front.
+    known: Vec<KnownInvariant>,
+    /// Decides whether the next question is asked, after questions without result.
     patience: Patience,
-    /// Zero between uses.
+    /// The weight of each place, used by [`Exclusions::invariant`]; all zero between uses.
     weight_of: Vec<i128>,
 }
 
-/// Doubles the pause after every question in vain.
+/// Counts the questions to skip. The pause doubles after every question without result.
 #[derive(Clone, Copy, Debug, Default)]
 struct Patience {
     pause: u32,
@@ -66,13 +66,14 @@ impl Patience {
 
     fn punish(&mut self) {
         self.pause = (self.pause * 2).clamp(1, Self::LONGEST);
-        // The first questions are free: most are in vain on the way to the first invariant.
+        // There is no pause after the first questions, since most of them have no result until the first invariant
+        // is found.
         self.left = if self.pause < 16 { 0 } else { self.pause };
     }
 }
 
 impl<'net> Exclusions<'net> {
-    /// Looks at the net once.
+    /// Computes the places that are never marked, and the invariants among the claims of the net.
     #[must_use]
     pub fn of(net: &'net Net) -> Self {
         let relaxation = Relaxation::of(net);
@@ -91,13 +92,13 @@ impl<'net> Exclusions<'net> {
         };
         for claim in &net.claims {
             if let Some(invariant) = exclusions.invariant(claim.weights.clone()) {
-                exclusions.known.push(Known { invariant, used: false });
+                exclusions.known.push(KnownInvariant { invariant, used: false });
             }
         }
         exclusions
     }
 
-    /// The transitions that may fire, in order.
+    /// The transitions that may fire, sorted.
     #[must_use]
     pub fn live(&self) -> &[TransitionId] {
         self.relaxation.signs.live()
@@ -109,17 +110,17 @@ impl<'net> Exclusions<'net> {
         self.relaxation.signs.is_markable(place)
     }
 
-    /// The invariants that are known. Their order is another one after the next question.
+    /// The invariants that are known. Every question may change their order.
     pub fn invariants(&self) -> impl Iterator<Item = &LinearInvariant> {
         self.known.iter().map(|known| &known.invariant)
     }
 
-    /// Somebody relies on the invariant with this number in [`Self::invariants`].
+    /// Records that the evidence relies on the invariant with this number in [`Self::invariants`].
     pub fn note_used(&mut self, number: usize) {
         self.known[number].used = true;
     }
 
-    /// Whether what is known already excludes the marking.
+    /// Whether the known places and invariants exclude the marking.
     pub fn exclude(&mut self, marking: &Marking) -> bool {
         if marking.iter().any(|(place, _)| !self.relaxation.signs.is_markable(place)) {
             return true;
@@ -132,13 +133,13 @@ impl<'net> Exclusions<'net> {
         true
     }
 
-    /// Whether the marking is excluded, asking the state equation if need be and if it seems worth
-    /// it.
+    /// Whether the marking is excluded. The state equation is solved if necessary, and if earlier questions were
+    /// successful enough.
     pub fn exclude_by_equation(&mut self, marking: &Marking, budget: &Budget) -> bool {
         self.exclude(marking) || (self.patience.is_due() && self.ask(marking, budget))
     }
 
-    /// Asks the state equation.
+    /// Solves the state equation. Returns whether it excludes the marking.
     fn ask(&mut self, marking: &Marking, budget: &Budget) -> bool {
         let need = self.relaxation.need(marking, &self.start);
         let separated = match self.equation.ask(&need, budget) {
@@ -149,12 +150,12 @@ impl<'net> Exclusions<'net> {
             self.patience.punish();
             return false;
         };
-        self.known.push(Known { invariant, used: true });
+        self.known.push(KnownInvariant { invariant, used: true });
         self.patience.reward();
         true
     }
 
-    /// The invariant with these weights, if it is one and the marking violates it.
+    /// The invariant with these weights, if they give an invariant that the marking violates.
     fn invariant_of(&mut self, weights: &[(u32, f64)], marking: &Marking) -> Option<LinearInvariant> {
         let weights = integers(weights)?;
         let weights = weights.into_iter().map(|(row, weight)| (self.relaxation.place(row), weight));
@@ -162,7 +163,7 @@ impl<'net> Exclusions<'net> {
         violates(marking, &invariant).then_some(invariant)
     }
 
-    /// The invariant with these weights, if it is one: checked in integers.
+    /// The invariant with these weights, if they give one; this is checked in integers.
     fn invariant(&mut self, weights: Marking) -> Option<LinearInvariant> {
         let mut bound: u64 = 0;
         for (place, weight) in weights.iter() {
@@ -193,16 +194,16 @@ impl<'net> Exclusions<'net> {
     }
 }
 
-/// Whether the marking weighs more than it may; what covers it does too.
+/// Whether the marking violates the invariant. If so, every marking that covers it does, too.
 #[must_use]
 pub fn violates(marking: &Marking, invariant: &LinearInvariant) -> bool {
     let weigh = |(place, n): (PlaceId, u64)| u128::from(invariant.weights.get(place)) * u128::from(n);
-    // Overflow would mean more than any bound.
+    // A sum that overflows exceeds every bound.
     let sum = marking.iter().map(weigh).try_fold(0u128, u128::checked_add);
     sum.is_none_or(|sum| sum > u128::from(invariant.bound))
 }
 
-/// The weights as multiples of a common unit, if they look like small fractions of each other.
+/// The weights as multiples of a common unit, if their ratios are close to simple fractions.
 fn integers(weights: &[(u32, f64)]) -> Option<Vec<(u32, u64)>> {
     const TINY: f64 = 1e-7;
     const LARGEST: u64 = 1 << 40;
@@ -220,7 +221,7 @@ fn integers(weights: &[(u32, f64)]) -> Option<Vec<(u32, u64)>> {
     Some(scaled.into_iter().map(|(row, weight)| (row, weight / common)).collect())
 }
 
-/// The simplest fraction near the number: its continued fraction, cut off.
+/// A simple fraction near the number: its continued fraction, truncated.
 fn fraction(number: f64) -> Option<(u64, u64)> {
     const NEAR: f64 = 1e-7;
     const LARGEST: f64 = 1e12;

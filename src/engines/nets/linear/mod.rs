@@ -1,4 +1,4 @@
-//! Linear relaxations of nets: which markings cannot be covered, whatever the order of firings.
+//! Linear relaxations of nets. They prove that certain markings cannot be covered, by any order of firings.
 
 pub mod exclusions;
 pub mod relaxation;

@@ -1,4 +1,4 @@
-//! Nets as linear changes: firings in any order, tokens that move one by one.
+//! The linear relaxation of a net: transitions fire in any order, and tokens move one by one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -6,29 +6,30 @@ use super::Signs;
 use super::simplex::{Column, StateEquation};
 use crate::net::{Flow, Marking, Net, PlaceId, Transition};
 
-/// What one firing, or one token that moves, adds and removes; sorted by place, no zeros.
+/// The effect of one firing, or of the move of one token, on each place; sorted by place, without zeros.
 pub type Change = Vec<(PlaceId, i128)>;
 
 /// The changes of a net, and the rows of its state equation.
 #[derive(Clone, Debug)]
 pub struct Relaxation {
-    /// What is left when tokens are not counted.
+    /// Which places can be marked and which transitions can fire, if tokens are not counted.
     pub signs: Signs,
-    /// Whatever may happen to tokens; each kind once, without those that only remove tokens.
+    /// All different changes, without those that only remove tokens.
     pub changes: Vec<Change>,
-    /// The row of a place; places without one have weight zero in every invariant.
+    /// The row of each place; places without a row have weight zero in every invariant.
     row_of: Vec<Option<u32>>,
     place_of: Vec<PlaceId>,
 }
 
 impl Relaxation {
-    /// With a row for every place whose tokens can tell what is impossible.
+    /// The relaxation with a row for every place that can have a non-zero weight in an invariant.
     #[must_use]
     pub fn of(net: &Net) -> Self {
         Self::with_rows(net, bounded_places)
     }
 
-    /// With a row also for places that can be filled at will, because that takes firings.
+    /// The relaxation with a row also for places that can be filled without bound, because filling them takes
+    /// firings.
     #[must_use]
     pub fn for_distances(net: &Net) -> Self {
         Self::with_rows(net, |net, signs, _| {
@@ -47,13 +48,13 @@ impl Relaxation {
         Self { signs, changes, row_of, place_of }
     }
 
-    /// Its state equation.
+    /// The state equation of the relaxation.
     #[must_use]
     pub fn equation(&self) -> StateEquation {
         StateEquation::new(columns(&self.changes, &self.row_of), self.place_of.len())
     }
 
-    /// The column of each transition that moves no other tokens, if it has one.
+    /// The column of each transition; `None` if it has none, or if it also moves tokens that it does not take.
     #[must_use]
     pub fn column_of(&self, net: &Net) -> Vec<Option<u32>> {
         let mut numbers: FxHashMap<Vec<(u32, i128)>, u32> = FxHashMap::default();
@@ -73,7 +74,8 @@ impl Relaxation {
         self.place_of[row as usize]
     }
 
-    /// What a goal needs row by row, given what is there; sorted, and negative where there is more.
+    /// The tokens that a goal needs in each row, given the tokens that are there; sorted by row, and negative where
+    /// there are more than needed.
     #[must_use]
     pub fn need(&self, goal: &Marking, have: &Marking) -> Vec<(u32, f64)> {
         let row = |(place, n): (PlaceId, u64), sign: f64| {
@@ -94,17 +96,18 @@ impl Relaxation {
 
 #[expect(clippy::cast_precision_loss, reason = "whatever matters is computed again in integers")]
 fn as_float(n: u64) -> f64 {
-    /// More than enough for anything; larger numbers would drown the others.
+    /// Larger numbers are cut off at this value, because they would make the smaller ones vanish in rounding
+    /// errors.
     const MOST: u64 = 1 << 40;
     n.min(MOST) as f64
 }
 
-/// Whatever may happen to tokens, one firing or one token at a time; each kind once.
+/// All different changes, by one firing or by the move of one token.
 fn changes(net: &Net, signs: &Signs) -> Vec<Change> {
     let mut seen: FxHashSet<Change> = FxHashSet::default();
     let mut all = Vec::new();
     let mut add = |change: Change| {
-        // What only removes tokens increases no sum.
+        // A change that only removes tokens increases no weighted sum.
         if change.iter().any(|&(_, n)| n > 0) && seen.insert(change.clone()) {
             all.push(change);
         }
@@ -141,7 +144,7 @@ fn sum(entries: impl IntoIterator<Item = (PlaceId, i128)>) -> Change {
     sorted
 }
 
-/// The places that can have weight: not those that may start with any number of tokens, nor those
+/// The places that can have a non-zero weight: not those that may start with any number of tokens, and not those
 /// that a change fills from such places alone.
 fn bounded_places(net: &Net, signs: &Signs, changes: &[Change]) -> Vec<bool> {
     let mut is_row: Vec<bool> = net.place_ids().map(|place| signs.is_markable(place)).collect();
@@ -184,7 +187,7 @@ fn bounded_places(net: &Net, signs: &Signs, changes: &[Change]) -> Vec<bool> {
     is_row
 }
 
-/// The changes of the rows, each kind once.
+/// The different columns of the state equation.
 fn columns(changes: &[Change], row_of: &[Option<u32>]) -> Vec<Column> {
     #[expect(clippy::cast_precision_loss, reason = "whatever matters is computed again in integers")]
     let as_floats = |column: Vec<(u32, i128)>| column.into_iter().map(|(row, n)| (row, n as f64)).collect();
@@ -198,7 +201,7 @@ fn integer_columns(changes: &[Change], row_of: &[Option<u32>]) -> Vec<Vec<(u32, 
     columns
 }
 
-/// A change row by row.
+/// The entries of a change in the rows.
 fn entries(change: &Change, row_of: &[Option<u32>]) -> Vec<(u32, i128)> {
     change.iter().filter_map(|&(place, n)| row_of[place.index()].map(|row| (row, n))).collect()
 }

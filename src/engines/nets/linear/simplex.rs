@@ -1,50 +1,47 @@
-//! The state equation: whether a marking could be covered if transitions fired in any order and in
-//! fractions.
+//! The state equation: whether a marking could be covered if transitions fired in any order and fractionally.
 //!
-//! With `C` the change that each firing makes and `m0` the largest initial marking, the question is
-//! whether `x >= 0` exists with `C x >= goal - m0`. If not, by Farkas' lemma there are weights
-//! `y >= 0` with `y C <= 0` and `y goal > y m0`: a weighted sum that never grows, and that would
-//! have to.
+//! Let `C` be the matrix of the changes that firings make, and `m0` the largest initial marking. The question is
+//! whether `x >= 0` exists with `C x >= goal - m0`. If not, by Farkas' lemma there are weights `y >= 0` with `y C
+//! <= 0` and `y goal > y m0`: a weighted sum that never grows, but would have to grow to reach the goal.
 //!
-//! A dual simplex with costs of one per firing: the basis without any firing is dual feasible from
-//! the start, a basis stays dual feasible when the goal changes, and goals that follow each other
-//! in a search are similar, so most questions take a few pivots. The row in which no pivot is
-//! possible is `y`. Only the *kernel* is inverted, the rows whose slack is not basic against the
-//! columns that are: it is as large as the number of different transitions that fire, while nets
-//! have thousands of places. Numbers are floating point; [`super::Exclusions`] believes nothing that it
-//! has not computed again in integers.
+//! The method is a dual simplex with a cost of one per firing. The basis without any firing is dual feasible from
+//! the start, a basis stays dual feasible when the goal changes, and successive goals of a search are similar, so
+//! most questions take few pivots. The row in which no pivot is possible is `y`. Only the *kernel* is inverted: the
+//! rows whose slack is not basic, against the basic columns. It is as large as the number of different transitions
+//! that fire, while nets have thousands of places. Numbers are floating point; [`super::Exclusions`] uses a result
+//! only after it has been checked in integers.
 //!
-//! Written here because the linear solvers in pure Rust that are kept up (microlp, 0.7, and what
-//! wraps it) tell neither the weights of an infeasible problem nor start from an earlier basis when
-//! a right side changes.
+//! This is our own implementation because the maintained linear solvers in pure Rust (microlp, 0.7, and its
+//! wrappers) neither return the weights of an infeasible problem nor start from an earlier basis when a right side
+//! changes.
 
 use crate::budget::Budget;
 
-/// Smaller numbers are taken for zero.
+/// Numbers with a smaller absolute value are treated as zero.
 const ZERO: f64 = 1e-9;
-/// What is this far below zero is negative.
+/// Numbers below the negative of this value are treated as negative.
 const NEGATIVE: f64 = 1e-7;
-/// The kernel is inverted afresh after so many changes, before errors add up.
+/// The number of changes after which the kernel is inverted from scratch, before rounding errors add up.
 const FRESH: usize = 64;
 
-/// Far more than any question of the corpus takes.
+/// The greatest number of pivots for a question; far more than any question of the corpus takes.
 const MOST_PIVOTS: u32 = 5_000;
 
-/// One kind of change: rows with what is added to them.
+/// A column of the equation: the rows and what the change adds to each of them.
 pub type Column = Vec<(u32, f64)>;
 
-/// What the state equation says about a goal.
+/// The answer of the state equation about a goal.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Equation {
-    /// It has a solution: the firings of the basic columns, as few as possible in all.
+    /// There is a solution; these are the firings of the basic columns, with the smallest possible sum.
     Solvable(Vec<f64>),
-    /// It has none; weights per row show it.
+    /// There is no solution; these weights of rows show it.
     Separated(Vec<(u32, f64)>),
-    /// Numbers went astray, or it took too long.
+    /// There is no answer because of numerical problems, or because it took too long.
     GaveUp,
 }
 
-/// A basis: where a later question can start.
+/// A basis, from which a later question can start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Basis {
     tight: Vec<u32>,
@@ -52,14 +49,14 @@ pub struct Basis {
     pub basic: Vec<u32>,
 }
 
-/// A basis, ready for use.
+/// A basis with the inverse of its kernel.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     basis: Basis,
     inverse: Vec<Vec<f64>>,
 }
 
-/// Who leaves the basis.
+/// The variable that leaves the basis.
 #[derive(Clone, Copy, Debug)]
 enum Leaving {
     /// The slack of a row.
@@ -68,7 +65,7 @@ enum Leaving {
     Column(usize),
 }
 
-/// Who enters it.
+/// The variable that enters the basis.
 #[derive(Clone, Copy, Debug)]
 enum Entering {
     /// A column.
@@ -81,7 +78,7 @@ enum Entering {
 #[derive(Clone, Debug)]
 pub struct StateEquation {
     columns: Vec<Column>,
-    /// The same numbers row by row.
+    /// The same numbers, sorted by rows.
     rows: Vec<Vec<(u32, f64)>>,
     /// Rows whose slack is not basic, in the order of the columns of `inverse`.
     tight: Vec<u32>,
@@ -91,9 +88,10 @@ pub struct StateEquation {
     is_basic: Vec<bool>,
     inverse: Vec<Vec<f64>>,
     changes: usize,
-    /// Pivots so far.
+    /// The number of pivots so far.
     pivots: u64,
-    /// Scratch, zero between questions.
+    /// The product of `columns` and firings, the tokens needed per row, and the entries of the pivot row; all zero
+    /// between questions.
     activity: Vec<f64>,
     need: Vec<f64>,
     alpha: Vec<f64>,
@@ -126,14 +124,14 @@ impl StateEquation {
         }
     }
 
-    /// Pivots of all questions so far: a measure of work that does not depend on the clock.
+    /// The number of pivots of all questions so far, which measures work independently of the clock.
     #[must_use]
     pub fn pivots(&self) -> u64 {
         self.pivots
     }
 
-    /// Asks whether so much can be added to the rows, each given at most once. What is negative is
-    /// there already.
+    /// Asks whether the given amounts can be added to the rows; each row occurs at most once. Negative amounts are
+    /// surpluses.
     pub fn ask(&mut self, need: &[(u32, f64)], budget: &Budget) -> Equation {
         for &(row, tokens) in need {
             self.need[row as usize] = tokens;
@@ -154,7 +152,7 @@ impl StateEquation {
         Basis { tight: self.tight.clone(), basic: self.basic.clone() }
     }
 
-    /// Makes a basis ready for use; the one without firings if numbers went astray.
+    /// Computes the kernel of a basis; in case of numerical problems, of the basis without firings.
     pub fn kernel(&mut self, basis: &Basis) -> Kernel {
         self.start_from(&Kernel { basis: basis.clone(), inverse: Vec::new() });
         if !self.invert() {
@@ -163,7 +161,7 @@ impl StateEquation {
         Kernel { basis: self.basis(), inverse: self.inverse.clone() }
     }
 
-    /// The next question starts here.
+    /// Makes the next question start from this basis.
     pub fn start_from(&mut self, kernel: &Kernel) {
         self.forget_basis();
         self.tight.clone_from(&kernel.basis.tight);
@@ -211,7 +209,7 @@ impl StateEquation {
         self.inverse.iter().map(|row| dot(row, &need)).collect()
     }
 
-    /// The variable that is most negative.
+    /// The variable with the most negative value.
     fn choose_leaving(&mut self, need: &[(u32, f64)], firings: &[f64]) -> Option<Leaving> {
         let mut worst = -NEGATIVE;
         let mut leaving = None;
@@ -225,7 +223,7 @@ impl StateEquation {
                 self.activity[row as usize] += change * value;
             }
         }
-        // Rows that nothing changes lack tokens only if some are needed there.
+        // A row that no basic column changes lacks tokens only if the goal needs some there.
         let touched = self.basic.iter().flat_map(|&column| &self.columns[column as usize]);
         for &(row, _) in touched.chain(need) {
             let row = row as usize;
@@ -289,7 +287,7 @@ impl StateEquation {
         self.inverse.iter().map(|row| dot(row, right)).collect()
     }
 
-    /// The variable that can grow at the least cost, and what one unit of it repairs.
+    /// The variable that can grow at the least cost, and by how much one unit of it improves the leaving variable.
     fn choose_entering(&mut self, weights: &[(u32, f64)]) -> Option<(Entering, f64)> {
         let prices = self.times_inverse(&vec![1.0; self.basic.len()]);
         let mut price_of: Vec<(u32, f64)> = self.tight.iter().copied().zip(prices.iter().copied()).collect();

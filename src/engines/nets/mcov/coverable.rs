@@ -1,8 +1,7 @@
-//! What is known to be coverable, and how.
+//! The set of markings that are known to be coverable, with the reasons.
 //!
-//! Invariant (closed): the set is closed downwards; it is stored by its maximal limits. Each has a
-//! reason that refers to limits that were known before it, so that reasons can be followed back to an
-//! initial marking.
+//! Invariant (closed): the set is closed downwards and is stored by its maximal limits. Each limit has a reason
+//! that refers only to limits that were known before it, so reasons can be followed back to an initial marking.
 
 use crate::engines::nets::karp_miller::tree::NodeId;
 use crate::engines::nets::sets::ideal::{Ideal, OMEGA};
@@ -12,17 +11,17 @@ use crate::net::{Marking, Net, PlaceId, PlaceKind, TransitionId};
 /// Why a limit is coverable.
 #[derive(Clone, Debug)]
 pub enum Why {
-    /// The initial markings are.
+    /// It contains the initial markings.
     Initial,
     /// The forward search found it.
     Forward(NodeId),
     /// Firing leads to it from a marking that is below a known limit.
     Step {
-        /// What fires.
+        /// The transition that fires.
         transition: TransitionId,
-        /// From where.
+        /// The marking in which it fires.
         from: Marking,
-        /// The limit above it.
+        /// The number of a limit above that marking.
         known: u32,
     },
 }
@@ -32,12 +31,12 @@ pub enum Why {
 pub struct Coverable {
     limits: Vectors,
     reasons: Vec<Why>,
-    /// For each place, how many limits mark it: what is seldom marked says more.
+    /// For each place, how many limits mark it.
     uses: Vec<u32>,
 }
 
 impl Coverable {
-    /// The initial markings.
+    /// The set that contains the initial markings only.
     #[must_use]
     pub fn new(net: &Net) -> Self {
         let mut set = Self {
@@ -61,19 +60,19 @@ impl Coverable {
         &self.reasons[limit as usize]
     }
 
-    /// How many limits are maximal.
+    /// The number of maximal limits.
     #[must_use]
     pub fn len(&self) -> usize {
         self.limits.len()
     }
 
-    /// Never: the initial markings are in it.
+    /// Always false, since the set contains the initial markings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.limits.is_empty()
     }
 
-    /// Adds a limit; false if it was known.
+    /// Adds a limit. Returns false if it was covered already.
     pub fn insert(&mut self, entries: &[(PlaceId, u64)], why: Why) -> bool {
         if self.limits.above(entries).next().is_some() {
             return false;
@@ -90,11 +89,11 @@ impl Coverable {
         true
     }
 
-    /// A minimal marking below this one that is not known to be coverable; the marking itself is
-    /// not. The shared state stays: without it, everything could come before.
+    /// A minimal marking below the given one that is not known to be coverable; the given one must not be known to
+    /// be coverable. The shared state is kept, because a marking without it would have far too many predecessors.
     ///
-    /// Places are emptied one after the other, as far as that leads out of the set; those that many
-    /// limits mark come first, since they are the least likely reason why nothing covers it.
+    /// Tokens are removed place by place, as many as possible such that the marking stays outside the set. Places
+    /// that many limits mark come first, since they are the least likely reason why the marking is not coverable.
     #[must_use]
     pub fn candidate(&self, net: &Net, marking: &Marking) -> Marking {
         let is_shared = |place: PlaceId| matches!(net.place(place).kind, PlaceKind::Shared(_));

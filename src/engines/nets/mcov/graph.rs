@@ -1,14 +1,16 @@
-//! What has to be proved uncoverable, and what that rests on.
+//! The markings that have to be proved uncoverable, and their dependencies.
 //!
-//! A vertex is a marking that is believed to be uncoverable. Once it is expanded, each of its covering
-//! predecessors is above some vertex, which it rests on. The targets rest on vertices, too. When every
-//! vertex that the targets rest on, directly or not, is expanded, those vertices are a proof.
+//! A vertex is a marking that is assumed to be uncoverable. When a vertex is expanded, each of its covering
+//! predecessors is above some vertex; the vertex *rests on* these vertices. The targets rest on vertices, too. When
+//! every vertex on which the targets rest, directly or indirectly, is expanded, those vertices are a proof.
 //!
-//! Invariant (apart): no vertex that counts is known to be coverable. One that turns out to be is
-//! withdrawn, and those that rest on it are expanded again.
+//! A vertex *counts* if it was neither withdrawn nor replaced.
 //!
-//! Invariant (minimal): of two vertices that count, none is below the other. A new vertex replaces
-//! those above it, in everything that rests on them.
+//! Invariant (apart): no vertex that counts is known to be coverable. A vertex that turns out to be coverable is
+//! withdrawn, and the vertices that rest on it are expanded again.
+//!
+//! Invariant (minimal): no vertex that counts is below another one. A new vertex replaces the vertices above it,
+//! for everything that rests on them.
 
 use std::collections::BTreeSet;
 
@@ -33,13 +35,13 @@ crate::define_id!(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// What it rests on is not known, or not any more.
+    /// The vertices on which it rests are not known, or no longer valid.
     Open,
-    /// It rests on `needs`.
+    /// It rests on the vertices in `needs`.
     Expanded,
-    /// It can be covered.
+    /// The marking can be covered.
     Withdrawn,
-    /// A smaller one counts in its place.
+    /// This smaller vertex counts instead.
     ReplacedBy(VertexId),
 }
 
@@ -48,31 +50,31 @@ struct Vertex {
     marking: Marking,
     state: State,
     needs: Vec<VertexId>,
-    /// Those that rest on it, and some that did once.
+    /// The vertices that rest on it, and some that did so earlier.
     needed_by: Vec<VertexId>,
-    /// Its number in `counting`.
+    /// The number of its marking in `counting`, if it counts.
     at: Option<u32>,
 }
 
-/// How a piece of work ended.
+/// The state of the proof search after some work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// A proof.
+pub enum ProofStatus {
+    /// There is a proof.
     Proved,
-    /// This target is above nothing that could be uncoverable.
+    /// The target with this number is coverable.
     Coverable(usize),
-    /// Neither yet.
+    /// Neither is known yet.
     More,
 }
 
 /// Why a marking is coverable.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// The last steps, in reverse order, each with what it has to cover.
+    /// The last steps, in reverse order, each with the marking that must be covered after it.
     pub steps: Vec<(TransitionId, Marking)>,
-    /// Why there is a limit that they can start from.
+    /// The reason for the limit from which the steps start.
     pub why: Why,
-    /// What is needed of it.
+    /// The marking below this limit from which the steps start.
     pub start: Marking,
 }
 
@@ -83,31 +85,31 @@ pub struct Graph<'n> {
     producers: Producers,
     vertices: Vec<Vertex>,
     by_marking: FxHashMap<Marking, VertexId>,
-    /// The vertices that count, by their markings.
+    /// The markings of the vertices that count.
     counting: Vectors,
     counting_vertices: Vec<VertexId>,
-    /// Vertices to expand next, the last first: those that rested on something withdrawn.
+    /// Vertices to expand next, the last one first: those that rested on a withdrawn vertex.
     urgent: Vec<VertexId>,
-    /// Vertices to expand then, in the order in which they were found from the targets.
+    /// Vertices to expand after those, in the order in which they were found from the targets.
     queue: std::collections::VecDeque<VertexId>,
-    /// Expansions until the next look at what the targets rest on.
+    /// The number of expansions until the vertices on which the targets rest are computed again.
     turns_left: usize,
-    /// Limits that vertices have not been compared with.
+    /// New limits that were not compared with the vertices yet.
     fresh: Vec<Ideal>,
-    /// The targets: there may be many.
+    /// The targets, indexed because there may be many.
     targets: Vectors,
-    /// There is never more than one shared state, so what has more is not looked at.
+    /// The invariant that there is at most one shared state, if it holds. Markings with more are skipped.
     one_shared_state: Option<LinearInvariant>,
     /// A target that is known to be coverable.
     covered: Option<usize>,
-    /// What is known to be coverable.
+    /// The markings that are known to be coverable.
     pub coverable: Coverable,
-    /// Transitions that were undone: the measure of work.
+    /// The number of transitions that were undone, as the measure of work.
     pub work: u64,
 }
 
 impl<'n> Graph<'n> {
-    /// The targets, and the initial markings.
+    /// A graph without vertices; the initial markings are known to be coverable.
     #[must_use]
     pub fn new(net: &'n Net) -> Self {
         let mut targets = Vectors::new(net.places.len());
@@ -133,43 +135,43 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// The vertices that count.
+    /// The number of vertices that count.
     #[must_use]
     pub fn len(&self) -> usize {
         self.counting.len()
     }
 
-    /// Whether there is none.
+    /// Whether no vertex counts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counting.is_empty()
     }
 
-    /// Learns what can be covered.
+    /// Records that the markings of an ideal can be covered.
     pub fn learn(&mut self, ideal: Ideal, why: Why) {
         if self.coverable.insert(ideal.entries(), why) {
             self.fresh.push(ideal);
         }
     }
 
-    /// Works until so much work is done, or the question is answered.
+    /// Works until the given amount of work is done, or the question is answered.
     ///
     /// # Errors
     /// If there would be too many tokens.
-    pub fn advance(&mut self, work: u64, budget: &Budget) -> Result<Outcome, Overflow> {
+    pub fn advance(&mut self, work: u64, budget: &Budget) -> Result<ProofStatus, Overflow> {
         let end = self.work.saturating_add(work);
         while self.work < end && budget.exhausted().is_none() {
             self.withdraw_coverable();
             if let Some(target) = self.covered {
-                return Ok(Outcome::Coverable(target));
+                return Ok(ProofStatus::Coverable(target));
             }
-            // What was found behind a vertex that is withdrawn by now need not be expanded, and must not
-            // be for ever.
+            // Vertices that were found through a vertex that is withdrawn by now need not be expanded, so the queue
+            // is computed again from time to time.
             if self.queue.is_empty() && self.urgent.is_empty() || self.turns_left == 0 {
                 self.find_open();
             }
             let Some(vertex) = self.urgent.pop().or_else(|| self.queue.pop_front()) else {
-                return Ok(Outcome::Proved);
+                return Ok(ProofStatus::Proved);
             };
             self.turns_left -= 1;
             if self.vertices[vertex.index()].state == State::Open {
@@ -178,10 +180,11 @@ impl<'n> Graph<'n> {
             self.work += 1;
         }
         self.withdraw_coverable();
-        Ok(self.covered.map_or(Outcome::More, Outcome::Coverable))
+        Ok(self.covered.map_or(ProofStatus::More, ProofStatus::Coverable))
     }
 
-    /// The proof, once there is one: what the targets rest on, without what they can do without.
+    /// The proof, after [`ProofStatus::Proved`]: the vertices on which the targets rest, without those that are not
+    /// needed.
     ///
     /// # Errors
     /// If there would be too many tokens.
@@ -198,13 +201,13 @@ impl<'n> Graph<'n> {
         irreducible(found, self.net.places.len(), targets, obligations, budget)
     }
 
-    /// What the proof takes for granted, which holds in every run.
+    /// The invariants that the proof uses; they hold in every run.
     #[must_use]
     pub fn invariants(&self) -> Vec<LinearInvariant> {
         self.one_shared_state.iter().cloned().collect()
     }
 
-    /// Vertices that the targets rest on, the nearest first.
+    /// The vertices on which the targets rest, the nearest first.
     fn reachable(&mut self) -> Vec<VertexId> {
         let mut found: Vec<VertexId> = Vec::new();
         let mut seen = vec![false; self.vertices.len()];
@@ -234,14 +237,14 @@ impl<'n> Graph<'n> {
 
     fn find_open(&mut self) {
         let found = self.reachable();
-        // Rare enough not to cost more than the expansions.
+        // This is rare enough not to cost more than the expansions.
         self.turns_left = found.len() / 4 + 32;
         self.urgent.clear();
         let is_open = |id: &VertexId| self.vertices[id.index()].state == State::Open;
         self.queue = found.into_iter().filter(is_open).collect();
     }
 
-    /// What counts in the place of a vertex.
+    /// The vertex that counts instead of a vertex.
     fn current(&self, mut id: VertexId) -> VertexId {
         while let State::ReplacedBy(smaller) = self.vertices[id.index()].state {
             id = smaller;
@@ -249,8 +252,8 @@ impl<'n> Graph<'n> {
         id
     }
 
-    /// A vertex that counts and is below the marking, which is not known to be coverable; a new one
-    /// if there is none.
+    /// A vertex that counts and is below the marking, which must not be known to be coverable; a new vertex if
+    /// there is none.
     fn vertex_below(&mut self, marking: &Marking) -> VertexId {
         if let Some(at) = self.counting.below(marking.entries()).next() {
             return self.counting_vertices[at as usize];
@@ -286,7 +289,7 @@ impl<'n> Graph<'n> {
         id
     }
 
-    /// Finds out what a vertex rests on, or that it can be covered.
+    /// Computes the vertices on which a vertex rests, or finds that it can be covered.
     fn expand(&mut self, id: VertexId, budget: &Budget) -> Result<(), Overflow> {
         let goal = self.vertices[id.index()].marking.clone();
         let mut needs: BTreeSet<VertexId> = BTreeSet::new();
@@ -317,7 +320,7 @@ impl<'n> Graph<'n> {
                 needs.insert(self.vertex_below(&from));
             }
             if self.vertices[id.index()].state != State::Open {
-                // A smaller one has taken its place on the way.
+                // A smaller vertex has replaced it meanwhile.
                 return Ok(());
             }
         }
@@ -334,7 +337,7 @@ impl<'n> Graph<'n> {
         Ok(())
     }
 
-    /// Withdraws the vertices below limits that are new.
+    /// Withdraws the vertices below new limits.
     fn withdraw_coverable(&mut self) {
         for ideal in std::mem::take(&mut self.fresh) {
             if self.covered.is_none() {
@@ -358,7 +361,7 @@ impl<'n> Graph<'n> {
         }
     }
 
-    /// What leads to a coverable marking.
+    /// Explains why a marking is coverable; `None` if it is not known to be.
     #[must_use]
     pub fn steps_to(&self, goal: &Marking) -> Option<Explanation> {
         let mut steps = Vec::new();
@@ -381,7 +384,8 @@ fn shared_tokens(net: &Net, marking: &Marking) -> u128 {
     marking.iter().filter(|&(place, _)| is_shared(net, place)).map(|(_, n)| u128::from(n)).sum()
 }
 
-/// That there is at most one shared state at a time, if the net has shared states and keeps to it.
+/// The invariant that there is at most one shared state at a time, if the net has shared states and the invariant
+/// holds.
 fn one_shared_state(net: &Net) -> Option<LinearInvariant> {
     let mut weights = Marking::new();
     net.place_ids().filter(|&place| is_shared(net, place)).for_each(|place| weights.set(place, 1));

@@ -1,28 +1,30 @@
-//! Proofs without elements that they can do without.
+//! Removes elements from a proof that it does not need.
 //!
-//! An element is asked for by a target or by a predecessor of an element that stays; several elements
-//! may answer, and one is enough. Part of a proof is a proof iff everything that its elements and the
-//! targets ask for is answered. This finds a part that has no smaller part that is one: the second half of
-//! the definition of a minimal uncoverability proof (Kaiser, Kroening, Wahl, CONCUR 2012, definition 2).
+//! A *demand* is a target, or a predecessor of an element of the proof. It must be above some element; the elements
+//! below it *answer* the demand, and one answer is enough. A subset of a proof is a proof iff all demands of its
+//! elements and of the targets are answered in it. This module finds a subset of which no smaller subset is a
+//! proof: the second half of the definition of a minimal uncoverability proof (Kaiser, Kroening, Wahl, CONCUR 2012,
+//! definition 2).
 //!
-//! Theorem used: what has no answer but one needs that one; what a part needs, its parts need. So an
-//! element that was once found to be needed is never looked at again, and each is tried once: it goes
-//! together with all that then have no answer, unless that leads to something that is needed.
+//! Theorem used: if a demand has only one answer, that element is needed. An element that a subset needs is also
+//! needed by all smaller subsets. So an element that was found to be needed is never tried again, and each element
+//! is tried only once: it is removed together with all elements that then have an unanswered demand, unless one of
+//! these is needed or a target becomes unanswered.
 
 use crate::budget::Budget;
 use crate::engines::nets::sets::vectors::Vectors;
 use crate::net::{Marking, Overflow};
 
-/// Answers beyond which nothing is tried: every one takes a few bytes.
+/// The greatest number of answers, each of which takes a few bytes. With more, no element is removed.
 const MOST_ANSWERS: usize = 20_000_000;
 
-/// Something that an element, or a target, asks for.
+/// A marking that must be above some element.
 struct Demand {
-    /// Who asks; `None` for a target.
+    /// The element of which it is a predecessor; `None` for a target.
     owner: Option<u32>,
-    /// The elements that answer.
+    /// The elements that answer the demand.
     answers: Vec<u32>,
-    /// How many of them stay.
+    /// The number of answers that were not removed.
     left: usize,
 }
 
@@ -36,11 +38,11 @@ struct Search {
     needed: Vec<bool>,
 }
 
-/// The elements of a part that has no smaller part which is a proof, in the given order.
+/// The elements of a subset of which no smaller subset is a proof, in the given order.
 ///
-/// `obligations` says for an element what must be above some element as long as that one stays; what is
-/// above the element itself need not be listed. When the budget is used up, what has been achieved so
-/// far is returned.
+/// `obligations` returns the markings that must be above some element as long as the given element stays; markings
+/// above the element itself may be left out. When the budget is used up, the elements that are left then are
+/// returned.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -127,7 +129,8 @@ impl Search {
         }
     }
 
-    /// Marks as needed what alone answers one of these demands of somebody who is needed.
+    /// For each of these demands that a target or a needed element has: if it has only one answer left, marks that
+    /// element as needed.
     fn settle(&mut self, demands: &[u32]) {
         for &demand in demands {
             let Demand { owner, left, .. } = self.demands[demand as usize];
@@ -144,7 +147,7 @@ impl Search {
         }
     }
 
-    /// Marks an element as needed, with all that it needs.
+    /// Marks an element as needed, and all elements that it needs.
     fn need(&mut self, element: u32) {
         let mut open = vec![element];
         while let Some(id) = open.pop() {
@@ -160,8 +163,9 @@ impl Search {
         }
     }
 
-    /// Takes an element away, with those that have no answer then; false if one of them is needed.
-    /// `touched` are the demands that have one answer less, once for each.
+    /// Removes an element, and those that then have an unanswered demand. Returns false if one of these is needed,
+    /// or if a target becomes unanswered. `touched` gets the demands that have lost an answer, once for each lost
+    /// answer.
     fn drop_with_consequences(&mut self, element: u32, gone: &mut Vec<u32>, touched: &mut Vec<u32>) -> bool {
         gone.push(element);
         self.stays[element as usize] = false;

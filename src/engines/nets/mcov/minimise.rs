@@ -1,11 +1,12 @@
-//! Makes proofs smaller, whoever found them.
+//! Makes uncoverability proofs smaller; they may come from any engine.
 //!
-//! A basis that holds the targets and its own covering predecessors is a proof. Two changes keep it one:
-//! an element may lose tokens, if no initial marking covers it then and each of its predecessors is still
-//! above some element; and elements may go, if the targets and the predecessors of those that stay do not
-//! need them ([`irreducible`]). Both are done until neither is possible: no element can lose a token in one
-//! place, and no elements can go. It is a local minimum: taking tokens from several elements at once is not
-//! tried. The proofs of [`Mcov`](super::Mcov) need the second only: their elements are minimal already.
+//! A basis that contains the targets and its own covering predecessors is a proof. Two changes keep it a proof: an
+//! element may lose tokens, if afterwards no initial marking covers it and each of its predecessors is still above
+//! some element; and elements may be removed, if neither the targets nor the predecessors of the remaining elements
+//! need them ([`irreducible`]). Both are done until neither is possible: then no element can lose a token in one
+//! place, and no elements can be removed. This is a local minimum: taking tokens from several elements at once is
+//! not tried. The proofs of [`Mcov`](super::Mcov) need only the second change, because their elements are minimal
+//! already.
 
 use super::irreducible::irreducible;
 use crate::budget::Budget;
@@ -15,12 +16,12 @@ use crate::net::index::Producers;
 use crate::net::predecessors::predecessors;
 use crate::net::{Marking, Net, Overflow, PlaceId};
 
-/// How large a proof is, in the measures of Kaiser, Kroening and Wahl.
+/// The size of a proof, in the measures of Kaiser, Kroening and Wahl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Minimal elements.
+    /// The number of minimal elements.
     pub elements: usize,
-    /// The most threads in one of them; tokens, where there are no threads.
+    /// The greatest number of threads in one of them, or of tokens in a net without threads.
     pub threads: u128,
 }
 
@@ -33,7 +34,7 @@ impl Size {
     }
 }
 
-/// A smaller proof from a proof. When the budget is used up, what has been achieved is returned.
+/// Makes a proof smaller. When the budget is used up, the proof as it is then is returned.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -59,7 +60,7 @@ pub fn minimise(
     Ok(UncoverabilityBasis { elements, ..basis.clone() })
 }
 
-/// The covering predecessors of a marking that are not above itself, as far as they are kept.
+/// The covering predecessors of a marking that do not cover it themselves and that `keep` accepts.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -85,7 +86,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether no run comes to what covers this marking, for reasons other than the elements.
+    /// Whether the invariants or the never-marked places of the proof show that no run covers this marking.
     fn is_excluded(&self, marking: &Marking) -> bool {
         let marked = |place: PlaceId| self.basis.never_marked.binary_search(&place).is_ok();
         marking.iter().any(|(place, _)| marked(place))
@@ -98,17 +99,17 @@ impl Search<'_> {
             })
     }
 
-    /// The predecessors of a marking that elements must be below: those that are not excluded and
-    /// not above the marking itself.
+    /// The predecessors of a marking that must be above some element: those that are not excluded and not above the
+    /// marking itself.
     fn obligations(&self, goal: &Marking) -> Result<Vec<Marking>, Overflow> {
         covering_predecessors(self.net, &self.producers, goal, &mut |m| !self.is_excluded(m))
     }
 
-    /// Takes tokens from elements, as long as that is possible.
+    /// Removes tokens from elements as long as possible.
     fn lower(&mut self, budget: &Budget) -> Result<(), Overflow> {
         loop {
             let mut changed = false;
-            // The largest have the most to lose, and what they become may replace others.
+            // The largest elements come first: they can lose the most, and the results may replace other elements.
             let mut all: Vec<(u32, Marking)> = Vec::new();
             for (id, entries) in self.elements.iter() {
                 all.push((id, Marking::sum_of(entries.iter().copied())?));
@@ -146,7 +147,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the marking can be one more element.
+    /// Whether the set is still a proof with this marking as one more element.
     fn is_inductive_with(&self, marking: &Marking) -> Result<bool, Overflow> {
         if self.net.initial.covers(marking) {
             return Ok(false);
@@ -154,7 +155,7 @@ impl Search<'_> {
         let mut uncovered = false;
         for id in self.producers.of_places(marking.iter().map(|(place, _)| place)) {
             let open = predecessors(self.net.transition(id), marking, &mut |m| {
-                // One that is left is enough: the rest need not be made.
+                // One uncovered predecessor decides, so the others need not be computed.
                 !uncovered
                     && !m.covers(marking)
                     && !self.is_excluded(m)

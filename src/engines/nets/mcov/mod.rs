@@ -3,28 +3,29 @@
 //! Implements: A. Kaiser, D. Kroening, T. Wahl, "Efficient Coverability Analysis by Proof
 //! Minimization", CONCUR 2012, algorithm 3 with a coverability oracle.
 //!
-//! Theorem used: an upward-closed set that holds the targets and its own covering predecessors, and no
-//! marking below an initial one, holds nothing that can be reached. Any such set will do: a smaller
-//! marking stands for more, so the search tries to prove, instead of each marking that it has to, a
-//! minimal one below it that is not known to be coverable. If that turns out to be coverable, it is
-//! withdrawn and never tried again. The search ends: it is fair, a marking has finitely many below it,
-//! and among infinitely many uncoverable markings one would be above an earlier one.
+//! Theorem used: an upward-closed set that contains the targets and its own covering predecessors, and no marking
+//! below an initial one, contains no reachable marking. Any such set is a proof. A smaller marking represents more
+//! markings, so for each marking that has to be in the set, the search instead tries a minimal marking below it
+//! that is not known to be coverable. If that one turns out to be coverable, it is withdrawn and never tried again.
+//! The search ends: it is fair, there are finitely many markings below a marking, and among infinitely many
+//! uncoverable markings one would be above an earlier one.
 //!
-//! Evidence: [`NetCertificate::Basis`], a minimal uncoverability proof in the sense of the paper's
-//! definition 2: whatever is less than an element in one place can be covered (the shared state of
-//! threads is not part of the order), and no elements can be left out. That threads have one shared state at
-//! a time is a linear invariant of the proof, so that its elements are states as in the paper.
-//! [`NetCertificate::CoverabilitySet`] if the oracle is done and a proof is not found soon after it; or a
-//! run, backwards from a target and, where the oracle comes in, along its tree.
+//! Evidence: [`NetCertificate::Basis`], a minimal uncoverability proof in the sense of the paper's definition 2:
+//! every marking with fewer tokens than an element in one place can be covered (the shared state of threads is not
+//! part of this order), and no elements can be left out. That threads have one shared state at a time is a linear
+//! invariant of the proof, so its elements are states as in the paper. [`NetCertificate::CoverabilitySet`] if the
+//! oracle has finished and no proof is found soon after; or a run, which goes backwards from a target and, from
+//! where the oracle is used, along its tree.
 //!
-//! Deviation: the paper keeps one tree of predecessors for each candidate, and on withdrawal moves
-//! subtrees between them. Here vertices know what they rest on, and [`graph`] expands again what rested
-//! on a withdrawn one; a vertex above a new one is replaced by it. The proof is what the targets rest on
-//! in the end; what is not needed goes then ([`irreducible`](mod@irreducible)), not after every step. Of the
-//! printed algorithm, the order in definition 4 and the test against the initial states are the wrong way round ([errata 31](crate::errata::item_31)).
+//! Deviation: the paper keeps one tree of predecessors for each candidate, and moves subtrees between them on
+//! withdrawal. Here each vertex stores the vertices on which it depends, and [`graph`] expands the vertices again
+//! that depended on a withdrawn one; a vertex above a new one is replaced by it. The proof consists of the vertices
+//! on which the targets depend in the end. Elements that are not needed are removed then
+//! ([`irreducible`](mod@irreducible)), not after every step. In the printed algorithm, the order in definition 4
+//! and the test against the initial states are the wrong way round ([errata 31](crate::errata::item_31)).
 //!
-//! The oracle runs on a second thread. The two sides exchange what they know after a fixed amount of work
-//! on each, never by the clock, so a run can be repeated.
+//! The oracle runs on a second thread. The two sides exchange their results after a fixed amount of work on each
+//! side, never after a fixed time, so runs are reproducible.
 
 pub mod coverable;
 pub mod graph;
@@ -34,7 +35,7 @@ pub mod oracle;
 
 use super::explicit;
 use super::karp_miller::run_to_target;
-use super::karp_miller::unwind::{Directed, replay, unwind};
+use super::karp_miller::unwind::{AimedFiring, replay, unwind};
 use super::sets::ideal::Ideal;
 use crate::budget::Budget;
 use crate::engines::Engine;
@@ -44,20 +45,20 @@ use crate::net::reduce::Extent;
 use crate::net::{Net, Overflow};
 use crate::progress::Progress;
 use coverable::Why;
-use graph::{Explanation, Graph, Outcome};
+use graph::{Explanation, Graph, ProofStatus};
 use oracle::Oracle;
 
-/// The engine.
+/// The engine `mcov`.
 #[derive(Clone, Copy, Debug)]
 pub struct Mcov {
-    /// Works without the oracle.
+    /// Whether to work without the oracle.
     pub alone: bool,
-    /// Rounds of less work than this are not worth a second thread. The answer does not depend on it.
+    /// The amount of work from which on a round uses a second thread. The answer does not depend on it.
     pub worth_a_thread: u64,
 }
 
 impl Mcov {
-    /// As it runs unless somebody says otherwise.
+    /// The default settings.
     pub const USUAL: Self = Self { alone: false, worth_a_thread: 8_000 };
 }
 
@@ -67,12 +68,12 @@ impl Default for Mcov {
     }
 }
 
-/// Work on each side before the first exchange, which comes before anything is tried; rounds grow up
-/// to the last number.
+/// The amount of work on each side in a round; it grows from the first number to the last. Before the first round,
+/// the oracle alone does the work of one round.
 const ROUND: std::ops::RangeInclusive<u64> = 500..=100_000;
 
-/// Once everything that can be covered is known, the net is decided; so much work may go into a proof that
-/// is smaller than all that.
+/// When the oracle has finished, the net is decided. This is the amount of work that may still be spent to find a
+/// proof that is smaller than the coverability set.
 const AFTER_THE_ORACLE: u64 = 200_000;
 
 impl Engine<Net> for Mcov {
@@ -120,8 +121,8 @@ impl Engine<Net> for Mcov {
                     let forward = std::thread::Builder::new()
                         .spawn_scoped(scope, move || oracle.advance(round, budget));
                     let outcome = graph.advance(round, budget);
-                    // Where the system has no thread left, the proof goes on without what the oracle would say. The
-                    // oracle panics only where this thread would, too.
+                    // If no thread can be started, the proof search continues without the oracle. The oracle panics
+                    // only if there is a bug, and the panic is passed on.
                     if let Ok(forward) = forward {
                         forward.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
                     }
@@ -129,8 +130,8 @@ impl Engine<Net> for Mcov {
                 })
             };
             match outcome {
-                Ok(Outcome::More) => {}
-                Ok(Outcome::Proved) => {
+                Ok(ProofStatus::More) => {}
+                Ok(ProofStatus::Proved) => {
                     return match graph.proof(budget) {
                         Ok(elements) => {
                             let invariants = graph.invariants();
@@ -144,7 +145,7 @@ impl Engine<Net> for Mcov {
                         Err(Overflow) => Reason::TooManyTokens.into(),
                     };
                 }
-                Ok(Outcome::Coverable(target)) => {
+                Ok(ProofStatus::Coverable(target)) => {
                     let run = run_backwards(net, &graph, &oracle, target, budget);
                     return self.answer(net, run, budget, progress);
                 }
@@ -166,8 +167,8 @@ impl Mcov {
         match run {
             Ok(run) => NetVerdict::Unsafe(run),
             Err(Reason::ZeroTests) => explicit::search_despite_zero_tests(net, budget, progress),
-            // With transfers, a limit may be right and still too hard to unwind. Backwards, every step is
-            // at hand.
+            // With transfers, a limit can be correct and still too hard to unwind. The backward search alone knows
+            // every step of its run.
             Err(Reason::TooManyTokens) if !self.alone => {
                 Self { alone: true, ..self }.run(net, budget, progress)
             }
@@ -176,7 +177,7 @@ impl Mcov {
     }
 }
 
-/// The run that the reasons of a coverable target spell out.
+/// The run to a coverable target, built from the reasons why it is coverable.
 fn run_backwards(
     net: &Net,
     graph: &Graph,
@@ -194,6 +195,6 @@ fn run_backwards(
         }
     };
     let rest = last_steps.iter().rev();
-    steps.extend(rest.map(|(transition, goal)| Directed::new(net, *transition, goal)));
+    steps.extend(rest.map(|(transition, goal)| AimedFiring::new(net, *transition, goal)));
     replay(net, start, &steps)
 }

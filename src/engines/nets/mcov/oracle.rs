@@ -1,35 +1,37 @@
-//! The forward side: finds what can be covered, so that nobody tries to prove that it cannot.
+//! The forward search, which finds coverable markings, so that the proof search does not try to prove them
+//! uncoverable.
 //!
-//! Half of the work goes into the tree of [`karp_miller`](super::super::karp_miller), half into random
-//! walks that start at what the tree has found: the tree is thorough, the walks are far-reaching.
+//! About half of the work goes into the tree of [`karp_miller`](super::super::karp_miller), and half into random
+//! walks that start at limits of the tree. The tree is thorough, and the walks get far.
 
 use crate::budget::Budget;
-use crate::engines::nets::karp_miller::tree::{NodeId, Progress, Tree};
+use crate::engines::nets::karp_miller::tree::{NodeId, Tree, TreeProgress};
 use crate::net::{Net, Overflow};
 
-/// Nodes after which the tree has told enough.
+/// The number of nodes after which the forward search stops.
 const MOST_NODES: usize = 400_000;
 
-/// Where tokens choose, there can be very many ways, and those that are not looked at are not missed for long.
+/// The greatest number of ways that are enumerated in which the tokens of one firing can choose. There can be very
+/// many, and a way that is left out is often found later.
 const MOST_WAYS: usize = 64;
 
 /// The forward search.
 #[derive(Debug)]
 pub struct Oracle<'n> {
-    /// What was found.
+    /// The limits that were found.
     pub tree: Tree<'n>,
-    /// A node that covers a target.
+    /// A node that covers a target, if one was found.
     pub target: Option<NodeId>,
-    /// Nothing is left to do, and all successors were looked at.
+    /// Whether no node is left to expand, and all successors were enumerated.
     pub is_done: bool,
-    /// It went on as long as it made sense.
+    /// Whether the search has ended.
     is_stopped: bool,
     reported: usize,
     random: u64,
 }
 
 impl<'n> Oracle<'n> {
-    /// Nothing but the initial markings.
+    /// A search that knows the initial markings only.
     #[must_use]
     pub fn new(net: &'n Net) -> Self {
         let tree = Tree::with_ways(net, MOST_WAYS);
@@ -37,7 +39,7 @@ impl<'n> Oracle<'n> {
         Self { tree, target, is_done: false, is_stopped: false, reported: 0, random: 0 }
     }
 
-    /// Works until so much work is done, or nothing is left to do.
+    /// Searches until a given amount of work is done, or the search ends.
     pub fn advance(&mut self, work: u64, budget: &Budget) {
         let mut done = 0_u64;
         let mut turn = 0_u64;
@@ -55,9 +57,9 @@ impl<'n> Oracle<'n> {
             };
             done += (self.tree.work() - before).max(1);
             match progress {
-                Ok(Progress::More) => self.is_stopped = self.tree.len() > MOST_NODES,
-                Ok(Progress::Target(node)) => self.target = Some(node),
-                Ok(Progress::Done) => {
+                Ok(TreeProgress::More) => self.is_stopped = self.tree.len() > MOST_NODES,
+                Ok(TreeProgress::Target(node)) => self.target = Some(node),
+                Ok(TreeProgress::Done) => {
                     self.is_stopped = true;
                     self.is_done = self.tree.is_complete();
                 }
@@ -66,7 +68,7 @@ impl<'n> Oracle<'n> {
         }
     }
 
-    /// The maximal nodes since the last time.
+    /// The maximal nodes among those found since the last call.
     pub fn news(&mut self) -> Vec<NodeId> {
         let all = self.reported..self.tree.len();
         self.reported = self.tree.len();
@@ -74,8 +76,8 @@ impl<'n> Oracle<'n> {
     }
 }
 
-/// The next number below a bound, which is not 0: `SplitMix64` (Steele, Lea, Flood, "Fast splittable
-/// pseudorandom number generators", 2014).
+/// The next pseudorandom number below a bound, which must not be 0: `SplitMix64` (Steele, Lea, Flood, "Fast
+/// splittable pseudorandom number generators", 2014).
 fn next(state: &mut u64, below: usize) -> usize {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mut z = *state;

@@ -1,8 +1,8 @@
-//! Limits: markings in which a place may hold any number of tokens.
+//! Ideals, also called limits: markings in which a place may hold any number of tokens.
 //!
-//! An ideal stands for all markings that it covers, as a set that is closed downwards. Firing is
-//! exact on these sets: what [`successors`] returns covers precisely what can be reached in one step
-//! from the markings below, and what those cover. Zero tests are ignored.
+//! An ideal represents the downward-closed set of all markings that it covers. Firing is exact on these sets: the
+//! results of [`successors`] cover precisely the markings that can be reached in one step from the markings of the
+//! set, and the markings below those. Zero tests are ignored.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::net::{Flow, Initial, Marking, Net, Overflow, PlaceId, PlaceKind, Transition};
 
-/// Any number of tokens. No finite number is as large: sums that come to it are an [`Overflow`].
+/// Any number of tokens. Finite numbers are smaller: a sum that reaches this value is an [`Overflow`].
 pub const OMEGA: u64 = u64::MAX;
 
 /// Tokens per place, [`OMEGA`] for any number.
 ///
-/// Invariant (sparse): sorted by place, every place at most once, no zeros. Copies are cheap: they
-/// share the entries.
+/// Invariant (sparse): the entries are sorted by place, every place occurs at most once, and there are no zeros.
+/// Copies are cheap, because they share the entries.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ideal(Arc<[(PlaceId, u64)]>);
 
@@ -27,26 +27,26 @@ impl Default for Ideal {
 }
 
 impl Ideal {
-    /// All initial markings.
+    /// The ideal that covers all initial markings.
     #[must_use]
     pub fn initial(initial: &Initial) -> Self {
         let most = initial.ranges().iter().map(|&(place, range)| (place, range.most.unwrap_or(OMEGA)));
         Self(most.filter(|&(_, n)| n > 0).collect())
     }
 
-    /// All markings below this one.
+    /// The ideal of all markings below this one.
     #[must_use]
     pub fn below(marking: &Marking) -> Self {
         Self(marking.entries().into())
     }
 
-    /// The marked places in order, with their tokens.
+    /// The marked places, sorted, with their tokens.
     #[must_use]
     pub fn entries(&self) -> &[(PlaceId, u64)] {
         &self.0
     }
 
-    /// The most tokens in a place.
+    /// The greatest number of tokens in a place.
     #[must_use]
     pub fn get(&self, place: PlaceId) -> u64 {
         self.0.binary_search_by_key(&place, |&(p, _)| p).map_or(0, |at| self.0[at].1)
@@ -58,7 +58,7 @@ impl Ideal {
         self.get(place) == OMEGA
     }
 
-    /// Whether a marking, or all markings of another ideal, are among these.
+    /// Whether the ideal contains a marking, or all markings of another ideal.
     #[must_use]
     pub fn includes(&self, entries: &[(PlaceId, u64)]) -> bool {
         if self.0.len() < entries.len() {
@@ -70,7 +70,7 @@ impl Ideal {
         })
     }
 
-    /// The same with any number of tokens in these places, too, which are sorted.
+    /// The ideal with any number of tokens also in these places, which must be sorted.
     #[must_use]
     pub fn with_omegas(&self, places: &[PlaceId]) -> Self {
         let mut entries = Vec::with_capacity(self.0.len() + places.len());
@@ -86,21 +86,21 @@ impl Ideal {
         Self(entries.into())
     }
 
-    /// The shared state, where there is one: what a search can be split by.
+    /// The shared state, if there is one.
     #[must_use]
     pub fn control(&self, net: &Net) -> Option<PlaceId> {
         let is_shared = |place: PlaceId| matches!(net.place(place).kind, PlaceKind::Shared(_));
         self.0.iter().map(|&(place, _)| place).find(|&place| is_shared(place))
     }
 
-    /// As evidence.
+    /// The ideal in the form used in evidence.
     #[must_use]
     pub fn to_evidence(&self) -> OmegaMarking {
         let tokens = |n| if n == OMEGA { Tokens::Omega } else { Tokens::AtMost(n) };
         OmegaMarking::new(self.0.iter().map(|&(place, n)| (place, tokens(n))))
     }
 
-    /// The sum of entries in any order, any number included.
+    /// The sum of entries in any order; entries may be [`OMEGA`].
     fn sum_of(mut entries: Vec<(PlaceId, u64)>) -> Result<Self, Overflow> {
         entries.retain(|&(_, n)| n > 0);
         entries.sort_unstable_by_key(|&(place, _)| place);
@@ -129,8 +129,8 @@ fn add(a: u64, b: u64) -> Result<u64, Overflow> {
     a.checked_add(b).filter(|&sum| sum != OMEGA).ok_or(Overflow)
 }
 
-/// What firing a transition once leads to, each way in which tokens can choose; nothing if it is not
-/// enabled. More than `most` ways are not all listed: then the second component says so.
+/// The results of firing a transition once, one for each way in which tokens can choose; none if the transition is
+/// not enabled. At most `most` ways are enumerated; the second component says whether these are all.
 ///
 /// # Errors
 /// If a finite number of tokens becomes too large.
@@ -185,14 +185,15 @@ pub fn successors(
     Ok((found, all))
 }
 
-/// Ways to put `n` tokens on the places, one more than `most` of them at most.
+/// Ways to put `n` tokens on the places, at most `most + 1` of them.
 fn splits(n: u64, places: &[PlaceId], most: usize) -> Vec<Vec<(PlaceId, u64)>> {
     let Some((&last, others)) = places.split_last() else { return Vec::new() };
     let mut partial: Vec<(Vec<(PlaceId, u64)>, u64)> = vec![(Vec::new(), n)];
     for &place in others {
         let mut extended = Vec::new();
         'all: for (split, left) in &partial {
-            // All and nothing come first: they say the most where not all ways can be listed.
+            // All tokens and no tokens come first: these ways are the most useful ones if not all can be
+            // enumerated.
             for here in [0, *left].into_iter().chain(1..*left).take(if *left == 0 { 1 } else { usize::MAX }) {
                 if extended.len() > most {
                     break 'all;

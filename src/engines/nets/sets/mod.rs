@@ -1,4 +1,4 @@
-//! Sets of markings that engines work with: closed downwards, and closed upwards.
+//! Representations of sets of markings that are closed downwards or closed upwards.
 
 pub mod ideal;
 pub mod sharing_tree;

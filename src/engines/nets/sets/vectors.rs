@@ -1,14 +1,13 @@
-//! Sets of sparse vectors that answer "is one of them above (below) this one" without looking at
-//! all of them.
+//! Sets of sparse vectors in which the vectors above or below a given one are found without comparing all of them.
 //!
-//! Invariant (posted): a stored vector is in the posting list of each of its places. What is above
-//! `x` marks every place of `x`, so only the shortest posting list among them is looked at.
+//! Invariant (posted): a stored vector is in the posting list of each of its places. A vector above `x` marks every
+//! place of `x`, so only the shortest posting list of these places is searched.
 //!
-//! Invariant (home): a stored vector has one of its places as its home. What is below `x` marks no
-//! place that `x` does not, so only the homes of the places of `x` are looked at.
+//! Invariant (home): a stored vector has one of its places as its home. A vector below `x` marks only places that
+//! `x` marks, so only the homes of the places of `x` are searched.
 //!
-//! Before two vectors are compared entry by entry, their signatures are: 64 bits, one for each class
-//! of places. Removed vectors stay in the lists until they are half of them.
+//! Before two vectors are compared entry by entry, their signatures are compared: 64 bits, one for each class of
+//! places. Removed vectors stay in the lists until they outnumber the others.
 
 use crate::net::PlaceId;
 
@@ -20,7 +19,7 @@ struct Stored {
     signature: u64,
 }
 
-/// A set of sparse vectors, numbered in the order in which they came.
+/// A set of sparse vectors, numbered in the order of insertion.
 #[derive(Clone, Debug, Default)]
 pub struct Vectors {
     stored: Vec<Option<Stored>>,
@@ -28,7 +27,7 @@ pub struct Vectors {
     dead: usize,
     posted: Vec<Vec<u32>>,
     home: Vec<Vec<u32>>,
-    /// Vectors without entries have no place to be found by.
+    /// The vectors without entries, which are in no posting list.
     empty: Vec<u32>,
 }
 
@@ -36,7 +35,7 @@ fn signature(entries: &Entries) -> u64 {
     entries.iter().fold(0, |bits, &(place, _)| bits | 1 << (place.index() % 64))
 }
 
-/// Whether the first is above the second, place by place.
+/// Whether the first vector is at least the second one in every place.
 #[must_use]
 pub fn is_above(above: &Entries, below: &Entries) -> bool {
     if above.len() < below.len() {
@@ -49,19 +48,19 @@ pub fn is_above(above: &Entries, below: &Entries) -> bool {
 }
 
 impl Vectors {
-    /// An empty set over so many places.
+    /// An empty set of vectors over the given number of places.
     #[must_use]
     pub fn new(places: usize) -> Self {
         Self { posted: vec![Vec::new(); places], home: vec![Vec::new(); places], ..Self::default() }
     }
 
-    /// How many there are.
+    /// The number of vectors.
     #[must_use]
     pub fn len(&self) -> usize {
         self.live
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.live == 0
@@ -103,13 +102,13 @@ impl Vectors {
         }
     }
 
-    /// The numbers and vectors of the set, in the order in which they came.
+    /// The numbers and vectors of the set, in the order of insertion.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Entries)> {
         let stored = self.stored.iter().enumerate();
         stored.filter_map(|(id, stored)| stored.as_ref().map(|stored| (id as u32, &*stored.entries)))
     }
 
-    /// Those above this one.
+    /// The numbers of the vectors above this one.
     pub fn above<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = u32> + 'a {
         let posted = entries.iter().map(|&(place, _)| &self.posted[place.index()]).min_by_key(|l| l.len());
         let all = if entries.is_empty() { self.stored.len() } else { 0 };
@@ -121,7 +120,7 @@ impl Vectors {
         })
     }
 
-    /// Those below this one.
+    /// The numbers of the vectors below this one.
     pub fn below<'a>(&'a self, entries: &'a Entries) -> impl Iterator<Item = u32> + 'a {
         let homes = entries.iter().flat_map(|&(place, _)| &self.home[place.index()]);
         let bits = signature(entries);
@@ -132,7 +131,7 @@ impl Vectors {
         })
     }
 
-    /// Those that may be above this one where its entry for `place` does not count.
+    /// The vectors that are above this one if its entry for `place` is ignored.
     pub fn above_elsewhere<'a>(
         &'a self,
         entries: &'a Entries,

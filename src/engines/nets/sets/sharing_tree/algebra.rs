@@ -1,11 +1,11 @@
-//! Unions, what is left of a tree beside others, and minimal elements.
+//! Union of trees, difference of trees with respect to covering, and minimal elements.
 //!
-//! Theorem used: whether a tree is covered by another one is co-NP-complete (Delzanno and Raskin,
-//! TACAS 2000), since the elements below which those of one path lie may be on many paths of the other.
-//! [`Forest::uncovered`] is exact: it follows one node here and *all* nodes there that a path may still
-//! cover, as one does for inclusion of automata. Simulation keeps these sets small, as in P. A.
-//! Abdulla, Y.-F. Chen, L. Holík, R. Mayr, T. Vojnar, "When Simulation Meets Antichains", TACAS 2010. Where
-//! that takes too many steps, the meter stops it.
+//! Theorem used: deciding whether a tree is covered by another one is co-NP-complete (Delzanno and Raskin, TACAS
+//! 2000), since the elements below those of one path may lie on many paths of the other tree. [`Forest::uncovered`]
+//! is exact: it follows one node of the first tree together with *all* nodes of the others that a path may still
+//! cover, as is done for the inclusion of automata. Simulation keeps these sets small, as in P. A. Abdulla, Y.-F.
+//! Chen, L. Holík, R. Mayr, T. Vojnar, "When Simulation Meets Antichains", TACAS 2010. If this takes too many
+//! steps, the meter stops it.
 
 use rustc_hash::FxHashMap;
 
@@ -13,19 +13,19 @@ use super::walk::{Meter, Split, Stop, Walk, run};
 use super::{Forest, Tree};
 use crate::net::PlaceId;
 
-/// A tree, and the nodes that its paths may still cover: no path of `others` is empty, none is
-/// simulated by another one, and they are in order.
+/// A tree, and the nodes that its paths may still cover. `others` is sorted, contains no tree with the empty
+/// element, and no tree that another one of them simulates.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Against {
+pub(super) struct UncoveredTask {
     tree: Tree,
     others: Box<[Tree]>,
 }
 
 impl Forest {
-    /// All elements of both trees.
+    /// The tree with all elements of both trees.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn union(&mut self, a: Tree, b: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         let mut known = std::mem::take(&mut self.memory.unions);
         let result = run(self, &mut Union, &mut known, (a.min(b), a.max(b)), meter);
@@ -36,7 +36,7 @@ impl Forest {
     /// The elements of a tree that cover no element of any of the others.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn uncovered(&mut self, tree: Tree, others: &[Tree], meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         let Some(task) = self.against(tree, others.to_vec(), meter)? else { return Ok(Self::EMPTY) };
         let mut known = std::mem::take(&mut self.memory.uncovered);
@@ -45,10 +45,10 @@ impl Forest {
         result
     }
 
-    /// The elements of a tree that cover no other one: another tree for the same markings.
+    /// The elements of a tree that cover no other element. The result represents the same markings.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn minimal(&mut self, tree: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         let mut known: FxHashMap<Tree, Tree> = std::mem::take(&mut self.memory.minimal);
         let result = run(self, &mut Reduce { by_simulation: false }, &mut known, tree, meter);
@@ -56,19 +56,19 @@ impl Forest {
         result
     }
 
-    /// Whether some element of the first tree may cover one of the second, as far as figures tell.
+    /// Whether the precomputed facts allow that some element of the first tree covers one of the second.
     fn may_cover(&self, tree: Tree, other: Tree) -> bool {
         let (here, there) = (self.facts(tree), self.facts(other));
         other != Self::EMPTY && there.every & !here.any == 0 && there.least <= here.most
     }
 
-    /// The task that asks what no element of the others is below; `None` if nothing is left.
+    /// The task to compute the elements of `tree` that cover no element of the others; `None` if there are none.
     fn against(
         &mut self,
         tree: Tree,
         others: Vec<Tree>,
         meter: &mut Meter<'_>,
-    ) -> Result<Option<Against>, Stop> {
+    ) -> Result<Option<UncoveredTask>, Stop> {
         if tree == Self::EMPTY {
             return Ok(None);
         }
@@ -78,7 +78,7 @@ impl Forest {
             if self.facts(other).has_empty {
                 return Ok(None);
             }
-            // Up to the next place of the tree its elements have no tokens to cover anything with.
+            // Before the first place of the tree, its elements have no tokens to cover anything with.
             let other = self.at_or_after(other, place);
             if self.may_cover(tree, other) {
                 left.push(other);
@@ -101,7 +101,7 @@ impl Forest {
                 i += 1;
             }
         }
-        Ok(Some(Against { tree, others: left.into() }))
+        Ok(Some(UncoveredTask { tree, others: left.into() }))
     }
 }
 
@@ -138,14 +138,14 @@ impl Walk for Union {
 struct Uncovered;
 
 impl Walk for Uncovered {
-    type Task = Against;
+    type Task = UncoveredTask;
 
     fn split(
         &mut self,
         forest: &mut Forest,
-        Against { tree, others }: &Against,
+        UncoveredTask { tree, others }: &UncoveredTask,
         meter: &mut Meter<'_>,
-    ) -> Result<Split<Against>, Stop> {
+    ) -> Result<Split<UncoveredTask>, Stop> {
         if others.is_empty() || *tree == Forest::END {
             return Ok(Split::Done(*tree));
         }
@@ -167,7 +167,7 @@ impl Walk for Uncovered {
 
 /// Removes elements that cover others.
 pub(super) struct Reduce {
-    /// Whether an arc goes only as a whole, if a single one beside it simulates it.
+    /// Whether arcs are only removed as a whole, if a single other arc simulates them.
     pub(super) by_simulation: bool,
 }
 
@@ -185,7 +185,7 @@ impl Walk for Reduce {
         Ok(Split::Layer(place, forest.branches(tree, place).collect()))
     }
 
-    /// An element goes if a part with fewer tokens in this place has one that it covers.
+    /// Removes an element if a part with fewer tokens in this place has an element that it covers.
     fn join(
         &mut self,
         forest: &mut Forest,

@@ -1,22 +1,22 @@
-//! Covering sharing trees: upward-closed sets whose minimal elements share beginnings and ends.
+//! Covering sharing trees: upward-closed sets whose elements share prefixes and suffixes.
 //!
 //! Implements: G. Delzanno, J.-F. Raskin, "Symbolic Representation of Upward Closed Sets", TACAS
 //! 2000, and G. Delzanno, J.-F. Raskin, L. Van Begin, "Attacking Symbolic State Explosion", CAV
 //! 2001, and TACAS 2002 for transfers.
 //!
-//! A tree is an acyclic graph with one layer for each place, in the order of places. A path from its root
-//! to [`Forest::END`] is an *element*: a marking. The tree stands for all markings that cover an element.
-//! Tokens are written on the arcs, so a node is what the papers call a set of successors.
+//! A tree is an acyclic graph with one layer for each place, in the order of places. A path from its root to
+//! [`Forest::END`] is an *element*, that is, a marking. The tree represents all markings that cover an element.
+//! Tokens are written on the arcs, so a node corresponds to what the papers call a set of successors.
 //!
-//! Invariant (layers): arcs lead from a place to a later one, and no two arcs of a node have the same
-//! tokens. A layer that is passed over holds no tokens: it costs no node, so half a million places
-//! of which two are marked are two nodes.
+//! Invariant (layers): arcs lead from a place to a later one, and no two arcs of a node have the same number of
+//! tokens. A layer without tokens is skipped and costs no node, so an element that marks two of half a million
+//! places takes two nodes.
 //!
-//! Invariant (sharing): two trees of one forest are equal iff they have the same elements.
-//! `Forest::intern` is the only place that makes nodes, and every other path to the same elements ends
-//! in the same node. Children are older than their parents, so a loop over numbers meets them first.
+//! Invariant (sharing): two trees of one forest are equal iff they have the same elements. `Forest::intern` is the
+//! only function that makes nodes, and it returns the same node for the same elements. Children have smaller
+//! numbers than their parents, so a loop over numbers visits children first.
 //!
-//! Nothing here calls itself along the layers: see [`walk`].
+//! No function here recurses over the layers: see [`walk`].
 
 mod algebra;
 mod pre;
@@ -32,41 +32,41 @@ use crate::net::{Marking, PlaceId};
 use walk::{Meter, Stop};
 
 crate::define_id!(
-    /// A node of one [`Forest`], and the tree below it.
+    /// A node of a [`Forest`], and the tree below it.
     Tree,
     "n"
 );
 
-/// One more than the place of every net: the layer of [`Forest::END`].
+/// A number larger than that of any place: the layer of [`Forest::END`].
 const BELOW_ALL: usize = u32::MAX as usize;
 
-/// From a node to the next, with at least one token.
+/// An arc to the next node, with at least one token.
 type Arc = (u64, Tree);
 
-/// A node; it has at least one arc, since one without tokens is passed over.
+/// A node. It has at least one arc, since a layer without tokens is skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Node {
     place: PlaceId,
-    /// What follows if the place is empty.
+    /// The tree that follows if the place is empty.
     zero: Tree,
-    /// Sorted by tokens.
+    /// The arcs, sorted by tokens.
     arcs: Box<[Arc]>,
 }
 
-/// What is known about the elements below a node. Sums are cut off at the largest number.
+/// Precomputed facts about the elements below a node. Sums saturate.
 #[derive(Clone, Copy, Debug)]
 struct Facts {
     elements: u128,
-    /// Tokens of the smallest and of the largest element.
+    /// The number of tokens of the smallest and of the largest element.
     least: u64,
     most: u64,
-    /// Places that some element marks, and that all elements mark, by classes of places.
+    /// The classes of places that some element marks, and of places that all elements mark.
     any: u64,
     every: u64,
-    /// Whether one element is empty, so that everything covers it.
+    /// Whether one element is empty, so that every marking covers it.
     has_empty: bool,
-    /// A node further down the chain of empty places, and the length of that chain: with E. W. Myers,
-    /// "An Applicative Random-Access Stack", IPL 1983, any of its layers is found in logarithmic time.
+    /// A node further down the chain of `zero` links, and the length of that chain. As in E. W. Myers, "An
+    /// Applicative Random-Access Stack", IPL 1983, any layer of the chain is found in logarithmic time.
     jump: Tree,
     depth: u32,
 }
@@ -76,16 +76,16 @@ fn class(place: PlaceId) -> u64 {
     1 << (place.index() % 64)
 }
 
-/// Results of walks that stay right as long as the nodes do.
+/// The stored results of walks, which are valid as long as the nodes exist.
 #[derive(Debug, Default)]
 struct Memory {
     unions: FxHashMap<(Tree, Tree), Tree>,
-    uncovered: FxHashMap<algebra::Against, Tree>,
+    uncovered: FxHashMap<algebra::UncoveredTask, Tree>,
     minimal: FxHashMap<Tree, Tree>,
     simulated: FxHashMap<(Tree, Tree), bool>,
 }
 
-/// All nodes of trees that share.
+/// The nodes of a set of trees that share subtrees.
 #[derive(Debug)]
 pub struct Forest {
     nodes: IndexSet<Node, FxBuildHasher>,
@@ -96,7 +96,7 @@ pub struct Forest {
 impl Default for Forest {
     fn default() -> Self {
         let mut forest = Self { nodes: IndexSet::default(), facts: Vec::new(), memory: Memory::default() };
-        // What tells the two apart is not looked at: they are known by their numbers.
+        // The two nodes only have to be different; they are recognised by their numbers.
         for zero in [Self::EMPTY, Self::END] {
             forest.nodes.insert(Node { place: PlaceId::from_index(BELOW_ALL), zero, arcs: Box::default() });
             let is_end = zero == Self::END;
@@ -119,7 +119,7 @@ impl Forest {
     /// The tree without elements.
     pub const EMPTY: Tree = Tree(0);
 
-    /// The tree whose one element is empty; all paths end here.
+    /// The tree whose only element is the empty marking; all paths end here.
     pub const END: Tree = Tree(1);
 
     fn node(&self, tree: Tree) -> &Node {
@@ -134,7 +134,7 @@ impl Forest {
         self.node(tree).place
     }
 
-    /// What follows for every number of tokens in a place, which is not after the tree's own.
+    /// The subtrees for every number of tokens in a place, which must not be after the place of the tree.
     fn branches(&self, tree: Tree, place: PlaceId) -> impl Iterator<Item = Arc> + '_ {
         let node = self.node(tree);
         let (zero, arcs) = if node.place == place { (node.zero, &node.arcs[..]) } else { (tree, &[][..]) };
@@ -142,7 +142,7 @@ impl Forest {
         zero.into_iter().chain(arcs.iter().copied())
     }
 
-    /// The one door for nodes.
+    /// Returns the node with these parts; this is the only function that makes nodes.
     fn intern(&mut self, place: PlaceId, zero: Tree, arcs: Box<[Arc]>) -> Tree {
         if arcs.is_empty() {
             return zero;
@@ -174,7 +174,7 @@ impl Forest {
         facts
     }
 
-    /// The tree that goes on in each of the parts, with so many tokens in the place.
+    /// The tree whose elements are those of the parts, with the tokens of each part in the place.
     fn layer(&mut self, place: PlaceId, mut parts: Vec<Arc>, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         parts.retain(|&(_, part)| part != Self::EMPTY);
         parts.sort_unstable();
@@ -190,7 +190,7 @@ impl Forest {
         Ok(self.intern(place, zero, arcs.into()))
     }
 
-    /// The tree with this one element.
+    /// The tree with this element only.
     pub fn singleton(&mut self, marking: &Marking) -> Tree {
         let entries = marking.entries().iter().rev();
         entries.fold(Self::END, |below, &(place, tokens)| {
@@ -201,10 +201,10 @@ impl Forest {
     /// The tree with these elements.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn of(&mut self, markings: &[Marking], meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         let mut trees: Vec<Tree> = markings.iter().map(|marking| self.singleton(marking)).collect();
-        // Pairs of trees of the same size, so that every element takes part in few unions.
+        // Trees of similar sizes are united in pairs, so that every element takes part in few unions.
         while trees.len() > 1 {
             let mut united = Vec::with_capacity(trees.len().div_ceil(2));
             for pair in trees.chunks(2) {
@@ -218,26 +218,26 @@ impl Forest {
         Ok(trees.first().copied().unwrap_or(Self::EMPTY))
     }
 
-    /// Nodes that were made and not thrown away, needed or not.
+    /// The number of nodes that exist, including unused ones.
     #[must_use]
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether no node was made.
+    /// Whether there are no nodes except the two constants.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.nodes.len() <= 2
     }
 
-    /// What the forest takes in memory: nodes and remembered results.
+    /// A measure of the memory that the forest takes: the number of nodes and of stored results.
     #[must_use]
     pub fn weight(&self) -> usize {
         let Memory { unions, uncovered, minimal, simulated } = &self.memory;
         self.nodes.len() + unions.len() + uncovered.len() + minimal.len() + simulated.len()
     }
 
-    /// Forgets all nodes but those of these trees, which are given their new numbers.
+    /// Removes all nodes except those of these trees, and renumbers the trees.
     pub fn keep_only<'a>(&mut self, trees: impl IntoIterator<Item = &'a mut Tree>) {
         let trees: Vec<&mut Tree> = trees.into_iter().collect();
         let old = std::mem::take(self);

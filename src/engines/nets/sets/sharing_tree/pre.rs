@@ -1,20 +1,20 @@
-//! Covering predecessors of all elements of a tree at once.
+//! The covering predecessors of all elements of a tree, computed at once.
 //!
 //! Implements: for ordinary transitions, G. Delzanno, J.-F. Raskin, "Symbolic Representation of Upward
 //! Closed Sets", TACAS 2000; for transfers, section 5 of their TACAS 2002 paper with L. Van Begin.
 //!
-//! Theorem used: that of [`crate::net::predecessors`]. What an element demands of a place beyond what is
-//! given there comes from the suppliers of that place, in any distribution.
+//! Theorem used: that of [`crate::net::predecessors`]. If an element demands more tokens in a place than the
+//! transition gives there, the rest comes from the suppliers of that place, in any distribution.
 //!
-//! Places that only supply themselves change layer by layer. Every other place that can be
-//! demanded is a *block* with its suppliers, and the walk remembers one number for each block: above
-//! the layer of the block, what suppliers have promised; below it, what they still owe. A path whose
-//! promise and debt do not meet is no path of the result.
+//! Places that only supply themselves are handled layer by layer. Every other place that can be demanded is a
+//! *block* with its suppliers, and the walk keeps one number for each block: before the layer of the block is
+//! reached, the number of tokens that suppliers have promised; after it, the number of tokens that suppliers still
+//! owe. A path on which promises and demands do not match yields no element.
 //!
-//! Deviation: the paper makes all combinations of numbers in the layers of a block and intersects with those
-//! of the right sum, one block after the other, which need not share places. Here sums are kept on the
-//! way, all blocks in one walk, so that chains and swaps of transfers, resets, tokens that choose
-//! where to go, and copies are all of one kind. Copies may give elements that are not minimal.
+//! Deviation: the paper builds all combinations of numbers in the layers of a block and intersects them with those
+//! of the right sum, one block after the other, for blocks that share no places. Here the sums are part of the
+//! walk, and all blocks are handled in one walk. So chains and swaps of transfers, resets, tokens that choose where
+//! to go, and copies are all treated alike. With copies, the result may contain elements that are not minimal.
 
 use rustc_hash::FxHashMap;
 
@@ -23,11 +23,11 @@ use super::{Facts, Forest, Tree, class};
 use crate::net::{Flow, Marking, Overflow, PlaceId, Transition};
 
 impl Forest {
-    /// The covering predecessors of all elements that pass the zero tests, with at most so many tokens in a
-    /// place as `cap` says, which holds for the elements already.
+    /// The covering predecessors of all elements that pass the zero tests and have at most `cap(place)` tokens in
+    /// each place. The elements of the tree must satisfy `cap` themselves.
     ///
     /// # Errors
-    /// If the meter says so, or there would be too many tokens.
+    /// If the meter stops the walk, or there would be too many tokens.
     pub fn predecessors(
         &mut self,
         tree: Tree,
@@ -41,49 +41,49 @@ impl Forest {
     }
 }
 
-/// A place whose tokens do not simply stay there.
+/// A place that other places may supply, or whose tokens may move elsewhere.
 struct Block {
     place: PlaceId,
-    /// No element demands more here.
+    /// The greatest number of tokens that an element demands from suppliers here.
     most: u64,
-    /// A token of a supplier may be worth more than one here, or be needed elsewhere too.
+    /// Whether a token of a supplier may count several times here, or also serve another block.
     has_copies: bool,
-    /// The layer of the place, and that of its last supplier or its own.
+    /// The layer of the place, and the last layer among those of its suppliers and its own.
     demanded: usize,
     closed: usize,
 }
 
-/// What becomes of tokens that are not taken.
+/// Where the tokens of a place go that the transition does not take.
 enum Supply {
-    /// They stay, and nothing else comes here.
+    /// They stay, and no other tokens come here.
     Stay,
-    /// Each serves one of these blocks.
+    /// Each token serves one of these blocks.
     One(Vec<usize>),
-    /// Each serves all of these blocks, so often.
+    /// Each token serves all of these blocks, with the given multiplicity.
     All(Vec<(usize, u64)>),
 }
 
-/// A place that the transition is about.
+/// A place that the transition takes from, gives to, tests or moves.
 struct Layer {
     place: PlaceId,
     take: u64,
     give: u64,
-    /// At most so many tokens may have been here.
+    /// The greatest number of tokens that the predecessor may have here.
     cap: u64,
     block: Option<usize>,
     supply: Supply,
 }
 
-/// Tokens of a layer, and the numbers of the blocks after it.
+/// The number of tokens of a layer, and the numbers of the blocks after it.
 type Way = (u64, Box<[u64]>);
 
-/// Undoes a transition.
+/// The walk that undoes a transition.
 struct Undo {
     layers: Vec<Layer>,
     blocks: Vec<Block>,
 }
 
-/// A node, the next layer that the transition is about, and a number for each block.
+/// A node, the next layer of the transition, and a number for each block.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct State {
     tree: Tree,
@@ -115,7 +115,7 @@ impl Undo {
                 (None, Some(own)) => Supply::One(vec![own]),
                 (Some(flow), _) => supply_of(flow, &in_blocks),
             };
-            let supply = undo.note(at, supply);
+            let supply = undo.register(at, supply);
             let tested = transition.upper.iter().find(|&&(tested, _)| tested == place);
             let cap = tested.map_or(u64::MAX, |&(_, most)| most).min(cap(place));
             let (take, give) = (transition.take.get(place), transition.give.get(place));
@@ -124,8 +124,8 @@ impl Undo {
         undo
     }
 
-    /// Tells the blocks of a supplier, and leaves those out that no element demands.
-    fn note(&mut self, at: usize, supply: Supply) -> Supply {
+    /// Registers a supplier with its blocks, and drops the blocks that no element demands.
+    fn register(&mut self, at: usize, supply: Supply) -> Supply {
         let blocks = &mut self.blocks;
         match supply {
             Supply::Stay => Supply::Stay,
@@ -147,7 +147,7 @@ impl Undo {
         }
     }
 
-    /// Meets what an element demands in a layer; `false` if that is impossible.
+    /// Balances the demand of an element in a layer with the promises. Returns `false` if that is impossible.
     fn demand(&self, at: usize, demand: u64, debts: &mut [u64]) -> bool {
         let Some(block) = self.layers[at].block else { return true };
         let promised = debts[block];
@@ -206,7 +206,8 @@ impl Undo {
         Ok(ways)
     }
 
-    /// Whether the rest of the tree may demand as much as was promised; if not, nor does it demand more.
+    /// Whether the rest of the tree can demand as many tokens as were promised. If not, larger promises are
+    /// impossible, too.
     fn can_be_kept(&self, at: usize, below: &Facts, debts: &[u64]) -> bool {
         let promises =
             self.blocks.iter().zip(debts).filter(|(block, _)| block.demanded > at && !block.has_copies);
@@ -220,7 +221,7 @@ impl Undo {
         promised <= below.most
     }
 
-    /// Whether nothing is owed that nobody can supply any more.
+    /// Whether every debt can still be paid by a later supplier.
     fn is_solvent(&self, at: usize, debts: &[u64]) -> bool {
         self.blocks.iter().zip(debts).all(|(block, &debt)| debt == 0 || block.demanded.max(block.closed) > at)
     }

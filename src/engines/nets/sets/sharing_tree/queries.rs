@@ -1,4 +1,4 @@
-//! Questions about trees.
+//! Queries on trees.
 
 use rustc_hash::FxHashSet;
 
@@ -6,7 +6,7 @@ use super::{Forest, Node, Tree};
 use crate::net::{Marking, PlaceId};
 
 impl Forest {
-    /// What is left of the tree if the places before this one are empty.
+    /// The subtree that is reached if the places before this one are empty.
     pub(super) fn at_or_after(&self, mut tree: Tree, place: PlaceId) -> Tree {
         while self.place(tree) < place {
             let jump = self.facts(tree).jump;
@@ -15,13 +15,13 @@ impl Forest {
         tree
     }
 
-    /// How many elements there are; the largest number stands for more.
+    /// The number of elements; it saturates.
     #[must_use]
     pub fn count(&self, tree: Tree) -> u128 {
         self.facts(tree).elements
     }
 
-    /// The nodes of trees, without the end: children come first.
+    /// The nodes of trees without the two constants, children first.
     #[must_use]
     pub fn nodes_of(&self, trees: impl IntoIterator<Item = Tree>) -> Vec<Tree> {
         let mut found: FxHashSet<Tree> = FxHashSet::from_iter([Self::EMPTY, Self::END]);
@@ -39,7 +39,7 @@ impl Forest {
         nodes
     }
 
-    /// For every place that an element marks, the most tokens that one has there.
+    /// For every place that some element marks, the greatest number of tokens that an element has there.
     #[must_use]
     pub fn largest(&self, tree: Tree) -> Marking {
         let mut largest: Vec<(PlaceId, u64)> = Vec::new();
@@ -60,7 +60,7 @@ impl Forest {
         marking
     }
 
-    /// Whether the marking covers an element: whether it is in the upward-closed set.
+    /// Whether the marking covers an element, that is, whether it is in the upward-closed set.
     #[must_use]
     pub fn holds(&self, tree: Tree, marking: &Marking) -> bool {
         let entries = marking.entries();
@@ -74,7 +74,7 @@ impl Forest {
                 tree = self.at_or_after(tree, place);
                 let Node { place: here, zero, arcs } = self.node(tree);
                 if *here == place {
-                    // Which entries are left depends on the node alone.
+                    // The entries that are left depend only on the node, so a node is visited once.
                     if !seen.insert(tree) {
                         break;
                     }
@@ -89,7 +89,8 @@ impl Forest {
 
     /// All elements, in the order of paths.
     pub fn elements(&self, tree: Tree) -> impl Iterator<Item = Marking> + '_ {
-        // Nodes with the branch that is next, and whether a token led there. Branch 0 is without tokens.
+        // The stack holds nodes, each with the number of its next branch, and whether the arc that led to it has
+        // tokens. Branch 0 is the one without tokens.
         let mut open = vec![(tree, 0, false)];
         let mut path: Vec<(PlaceId, u64)> = Vec::new();
         std::iter::from_fn(move || {
@@ -116,7 +117,7 @@ impl Forest {
         })
     }
 
-    /// The element with this number in the order of paths; `None` if there are not so many.
+    /// The element with this number in the order of paths; `None` if there are fewer elements.
     #[must_use]
     pub fn element(&self, tree: Tree, number: u128) -> Option<Marking> {
         let (mut at, mut left) = (tree, number);

@@ -1,4 +1,5 @@
-//! Some of the elements of a tree: below a bound, with a mark, or not too heavy.
+//! Selections of elements of a tree: those below a bound, those that mark certain places, and those that satisfy an
+//! invariant.
 
 use rustc_hash::FxHashMap;
 
@@ -8,11 +9,11 @@ use crate::evidence::net::LinearInvariant;
 use crate::net::PlaceId;
 
 impl Forest {
-    /// The elements with at most so many tokens in each of these places, which are in order, and none
-    /// elsewhere.
+    /// The elements with at most the given number of tokens in each of these places, which must be sorted, and no
+    /// tokens elsewhere.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn below(
         &mut self,
         tree: Tree,
@@ -22,10 +23,10 @@ impl Forest {
         run(self, &mut Below(bounds), &mut FxHashMap::default(), tree, meter)
     }
 
-    /// The elements that mark at least one of the places, which are in order.
+    /// The elements that mark at least one of the places, which must be sorted.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn marking_one_of(
         &mut self,
         tree: Tree,
@@ -38,7 +39,7 @@ impl Forest {
     /// The elements that do not violate the invariant.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn not_heavier(
         &mut self,
         tree: Tree,
@@ -90,7 +91,7 @@ impl Walk for Below<'_> {
 struct MarkingOneOf<'a>(&'a [PlaceId]);
 
 impl Walk for MarkingOneOf<'_> {
-    /// Whether one of them was marked on the way.
+    /// A tree, and whether one of the places was marked on the path to it.
     type Task = (Tree, bool);
 
     fn split(
@@ -121,7 +122,7 @@ struct Weights {
     most: u128,
 }
 
-/// Remembers the weight of the way to a node, unless nothing below depends on it.
+/// Selects elements by weight. A task contains the weight of the path to a node.
 struct NotHeavier<'a> {
     invariant: &'a LinearInvariant,
     weights: FxHashMap<Tree, Weights>,

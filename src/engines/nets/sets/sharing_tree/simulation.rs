@@ -6,8 +6,8 @@
 //!
 //! Theorem used: then every path of `a` covers one of `b`. The converse does not hold.
 //!
-//! Deviation: backward simulation, along what leads to a node, is not used: nodes are shared between
-//! trees, and what leads to them is different in each. What it would find, `uncovered` finds.
+//! Deviation: backward simulation, along the arcs that lead to a node, is not used, because nodes are shared
+//! between trees and have different incoming arcs in each. `uncovered` finds everything that it would find.
 
 use rustc_hash::FxHashMap;
 
@@ -15,19 +15,18 @@ use super::algebra::Reduce;
 use super::walk::{Meter, Stop, run};
 use super::{Forest, Tree};
 
-/// What is known about a pair.
-enum Pair {
+/// The state of the decision about a pair of trees.
+enum Decision {
     Decided(bool),
-    /// Not before this pair is decided.
+    /// This other pair has to be decided first.
     After((Tree, Tree)),
 }
 
 impl Forest {
-    /// Whether the second tree simulates the first: then all elements of the first cover elements of
-    /// the second.
+    /// Whether the second tree simulates the first. If so, all elements of the first cover elements of the second.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn is_simulated(&mut self, a: Tree, b: Tree, meter: &mut Meter<'_>) -> Result<bool, Stop> {
         if let Some(answer) = self.is_simulated_at_once(a, b) {
             return Ok(answer);
@@ -36,26 +35,26 @@ impl Forest {
         while let Some(&(x, y)) = open.last() {
             meter.step()?;
             match self.decide(x, y) {
-                Pair::Decided(answer) => {
+                Decision::Decided(answer) => {
                     self.memory.simulated.insert((x, y), answer);
                     open.pop();
                 }
-                Pair::After(first) => open.push(first),
+                Decision::After(first) => open.push(first),
             }
         }
         Ok(self.memory.simulated[&(a, b)])
     }
 
-    /// Without arcs whose elements all cover elements of an arc with fewer tokens beside it: another tree
-    /// for the same markings.
+    /// Removes arcs whose elements all cover elements of another arc of the same node with fewer tokens. The result
+    /// represents the same markings.
     ///
     /// # Errors
-    /// If the meter says so.
+    /// If the meter stops the walk.
     pub fn without_simulated_arcs(&mut self, tree: Tree, meter: &mut Meter<'_>) -> Result<Tree, Stop> {
         run(self, &mut Reduce { by_simulation: true }, &mut FxHashMap::default(), tree, meter)
     }
 
-    /// The tree, or nothing if one of the others simulates it.
+    /// The tree, or the empty tree if one of the others simulates it.
     pub(super) fn unless_simulated(
         &mut self,
         tree: Tree,
@@ -75,35 +74,37 @@ impl Forest {
         if a == b || a == Self::EMPTY || there.has_empty {
             return Some(true);
         }
-        // The smallest element of the first tree covers none of the second.
+        // The smallest element of the first tree covers no element of the second.
         if b == Self::EMPTY || here.least < there.least || there.every & !here.any != 0 {
             return Some(false);
         }
         self.memory.simulated.get(&(a, b)).copied()
     }
 
-    fn decide(&self, a: Tree, b: Tree) -> Pair {
-        // Where only one of them has the layer, the other passes it without tokens.
+    fn decide(&self, a: Tree, b: Tree) -> Decision {
+        // If only one of the trees has this layer, the other one has no tokens there.
         let place = self.place(a);
         if self.place(b) < place {
             let after = self.at_or_after(b, place);
-            return self.is_simulated_at_once(a, after).map_or(Pair::After((a, after)), Pair::Decided);
+            return self
+                .is_simulated_at_once(a, after)
+                .map_or(Decision::After((a, after)), Decision::Decided);
         }
         for (tokens, part) in self.branches(a, place) {
             let mut is_covered = false;
             for (_, other) in self.branches(b, place).take_while(|&(n, _)| n <= tokens) {
                 match self.is_simulated_at_once(part, other) {
                     Some(answer) => is_covered = answer,
-                    None => return Pair::After((part, other)),
+                    None => return Decision::After((part, other)),
                 }
                 if is_covered {
                     break;
                 }
             }
             if !is_covered {
-                return Pair::Decided(false);
+                return Decision::Decided(false);
             }
         }
-        Pair::Decided(true)
+        Decision::Decided(true)
     }
 }

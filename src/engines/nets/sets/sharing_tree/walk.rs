@@ -1,8 +1,8 @@
 //! Walks over trees, layer by layer, without recursion.
 //!
-//! An operation says for one *task* (a node and whatever it must remember) which tasks the layer below
-//! consists of, and how their results become a node. The driver keeps its own stack and does no task
-//! twice. An operation may use another one, never itself, so the depth of calls is a constant.
+//! An operation says, for one *task* (a node and additional data), which tasks make up the next layer, and how
+//! their results are combined into a node. The driver keeps its own stack and performs no task twice. An operation
+//! may use other operations but never itself, so the depth of calls is constant.
 
 use std::hash::Hash;
 
@@ -18,9 +18,9 @@ use crate::net::{Overflow, PlaceId};
 pub enum Stop {
     /// The budget is used up.
     Budget(Reason),
-    /// A number of tokens does not fit 64 bits.
+    /// A number of tokens does not fit into 64 bits.
     Overflow,
-    /// It took more steps than it may.
+    /// The walk took more steps than allowed.
     TooManySteps,
 }
 
@@ -30,7 +30,7 @@ impl From<Overflow> for Stop {
     }
 }
 
-/// How far walks may go.
+/// Limits the number of steps of walks.
 #[derive(Debug)]
 pub struct Meter<'a> {
     budget: &'a Budget,
@@ -38,22 +38,22 @@ pub struct Meter<'a> {
 }
 
 impl<'a> Meter<'a> {
-    /// So many steps, if the budget lasts.
+    /// Allows the given number of steps, within the budget.
     #[must_use]
     pub fn new(budget: &'a Budget, steps: u64) -> Self {
         Self { budget, left: steps }
     }
 
-    /// As long as the budget lasts.
+    /// Allows any number of steps within the budget.
     #[must_use]
     pub fn unlimited(budget: &'a Budget) -> Self {
         Self::new(budget, u64::MAX)
     }
 
-    /// One step more.
+    /// Counts one step.
     pub(super) fn step(&mut self) -> Result<(), Stop> {
         self.left = self.left.checked_sub(1).ok_or(Stop::TooManySteps)?;
-        // The budget is shared between threads: asking it at every step would cost more than the step.
+        // The budget is shared between threads: checking it at every step would cost more than the step.
         let is_due = self.left.is_multiple_of(64);
         match self.budget.exhausted().filter(|_| is_due) {
             Some(reason) => Err(Stop::Budget(reason)),
@@ -62,20 +62,20 @@ impl<'a> Meter<'a> {
     }
 }
 
-/// What there is to do for a task.
+/// How to perform a task.
 pub(super) enum Split<T> {
-    /// Nothing.
+    /// The result is known.
     Done(Tree),
-    /// The parts of a layer: tokens in the place, and what follows.
+    /// The result is a layer with these parts: the number of tokens in the place, and the task for what follows.
     Layer(PlaceId, Vec<(u64, T)>),
 }
 
 /// An operation on trees.
 pub(super) trait Walk {
-    /// What the result depends on.
+    /// Everything on which the result depends.
     type Task: Clone + Eq + Hash;
 
-    /// What there is to do.
+    /// Says how to perform a task.
     fn split(
         &mut self,
         forest: &mut Forest,
@@ -83,7 +83,7 @@ pub(super) trait Walk {
         meter: &mut Meter<'_>,
     ) -> Result<Split<Self::Task>, Stop>;
 
-    /// The results of the parts become one; of parts with the same tokens, the union.
+    /// Combines the results of the parts. Parts with the same number of tokens are united.
     fn join(
         &mut self,
         forest: &mut Forest,
@@ -95,18 +95,18 @@ pub(super) trait Walk {
     }
 }
 
-/// A layer whose parts are not all done.
+/// A layer of which some parts are not done yet.
 struct Frame<T> {
     task: T,
     place: PlaceId,
-    /// In reverse: the last is next.
+    /// The parts to do, in reverse order: the last one is next.
     open: Vec<(u64, T)>,
-    /// Tokens of the part that is being done.
+    /// The number of tokens of the part that is being done.
     tokens: u64,
     done: Vec<(u64, Tree)>,
 }
 
-/// Does a task and all it consists of; `known` remembers results.
+/// Performs a task and all its parts; `known` stores the results.
 pub(super) fn run<W: Walk>(
     forest: &mut Forest,
     walk: &mut W,
