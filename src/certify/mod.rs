@@ -36,14 +36,14 @@
 //!   satisfiable for each of these threads on its own, and it holds if there is none.
 //! - *The thread that holds the system.* If some thread holds the system, only that thread may make a step. At the
 //!   start no thread holds it. After a step of thread `t`, the holder is determined by the first rule that applies:
-//! 1. If `t` has ended, no thread holds the system.
-//! 2. If the bottom frame of `t` was the prologue before the step, `t` holds the system if its bottom frame still is
-//!    the prologue, and no thread holds it if `t` has entered `main`, whatever else the step did.
-//! 3. If the program does not have the Getafix global `atomic`, `t` holds the system after `atomic_begin`, no thread
-//!    holds it after `atomic_end`, and other steps do not change the holder.
-//! 4. If the program has that global, `t` holds the system if and only if the global is true after the step, or the
-//!    step is `atomic_begin`, or all of the following are true: `t` held the system before, the global was false
-//!    before (so that an atomic section was the reason for holding it), and the step is not `atomic_end`.
+//!   1. If `t` has ended, no thread holds the system.
+//!   2. If the bottom frame of `t` was the prologue before the step, `t` holds the system if its bottom frame still is
+//!      the prologue, and no thread holds it if `t` has entered `main`, whatever else the step did.
+//!   3. If the program does not have the Getafix global `atomic`, `t` holds the system after `atomic_begin`, no thread
+//!      holds it after `atomic_end`, and other steps do not change the holder.
+//!   4. If the program has that global, `t` holds the system if and only if the global is true after the step, or the
+//!      step is `atomic_begin`, or all of the following are true: `t` held the system before, the global was false
+//!      before (so that an atomic section was the reason for holding it), and the step is not `atomic_end`.
 
 mod assigned;
 mod control;
