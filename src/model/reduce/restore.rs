@@ -25,7 +25,8 @@ pub struct Restore<'a> {
     /// For each procedure and node of the reduced program, whether control may reach a statement that could violate
     /// the property before the procedure returns.
     pub(crate) may_violate: Vec<Vec<bool>>,
-    /// The live variables of the reduced program; present only if there are stale locals (see [`super::work`]).
+    /// The live variables of the reduced program; present only if there are stale locals
+    /// (`ProcedureMap::is_stale`).
     pub(crate) live: Option<Live>,
     pub(super) summary: Summary,
 }
