@@ -57,7 +57,7 @@ impl Restore<'_> {
                 Ok(lifted.map_or_else(Verdict::from, |tree| Verdict::Unsafe(Trace::Sequential(tree))))
             }
             Verdict::Unsafe(Trace::Interleaved(_)) => {
-                Err(Unliftable("an interleaving is no run of a sequential program"))
+                Err(Unliftable("an interleaving is not a run of a sequential program"))
             }
             Verdict::Safe(Certificate::Relations(all)) => {
                 Ok(Verdict::Safe(Certificate::Relations(relations::lift(self, all)?)))
@@ -76,9 +76,9 @@ impl Restore<'_> {
                 paths::k_inductive(self, &proof).map(Certificate::KInductive)
             }
             Certificate::KInductive(_) => {
-                Err(Unliftable("a k-inductive proof speaks of states that the reduction did not keep"))
+                Err(Unliftable("a k-inductive proof refers to states that the reduction did not preserve"))
             }
-            _ => Err(Unliftable("this kind of certificate speaks of nodes that the reduction did not keep")),
+            _ => Err(Unliftable("this kind of certificate refers to nodes that the reduction did not keep")),
         }
     }
 

@@ -58,7 +58,9 @@ pub fn lift_net(
         }
         NetVerdict::Safe(NetCertificate::CoverabilitySet(set)) => {
             if restore.has_longer_steps() {
-                return Err(Unliftable("a coverability set says nothing about what lies within a step"));
+                return Err(Unliftable(
+                    "a coverability set says nothing about the markings within a merged step",
+                ));
             }
             match lift_set(original, restore, &set, budget) {
                 Some(lifted) => NetVerdict::Safe(NetCertificate::CoverabilitySet(lifted)),
@@ -132,7 +134,7 @@ fn lift_run(
             return Ok(None);
         }
         last = fire(reduced.net.transition(step.transition), &last, &step.choices)
-            .map_err(|_| Unliftable("the reduced net cannot do this"))?;
+            .map_err(|_| Unliftable("a step is not possible in the reduced net"))?;
         let steps = reduced.restore.steps(step.transition);
         plan.extend(steps.into_iter().map(|transition| Planned { transition, number: Some(number) }));
         if plan.len() > MOST_STEPS {
@@ -219,7 +221,7 @@ impl Lift<'_> {
             let choices = self.choices(*planned, &marking)?;
             let transition = planned.transition;
             marking = fire(self.original.transition(transition), &marking, &choices)
-                .map_err(|_| Unliftable("the original net cannot do this"))?;
+                .map_err(|_| Unliftable("a step is not possible in the original net"))?;
             steps.push(Firing { transition, choices });
         }
         if !target.is_met_by(&marking) {

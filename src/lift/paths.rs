@@ -59,7 +59,7 @@ pub(super) fn unrolling(restore: &Restore<'_>, unrolling: Unrolling) -> Result<U
     }
     if restore.keep == Keep::Verdict {
         if !different.is_empty() {
-            return Err(Unliftable("states that differ in the reduced program are demanded"));
+            return Err(Unliftable("the proof demands that states of the reduced program differ"));
         }
         Sites { restore, reduced_ids: &reduced_ids, is_cut, of_block: FxHashMap::default() }
             .are_all_followed(&begins, &lifted)?;
@@ -107,7 +107,7 @@ impl Sites<'_> {
         for (parent, &(reduced, node)) in (0..).zip(begins) {
             let is_followed = |&site: &Site| followed.contains(&BlockCopy { parent, site });
             if !self.harmless(reduced, node).iter().all(is_followed) {
-                return Err(Unliftable("a call or loop is left open that the reduction relies on"));
+                return Err(Unliftable("the proof leaves a call or loop open that the reduction relies on"));
             }
         }
         Ok(())

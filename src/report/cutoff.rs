@@ -98,9 +98,11 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
     }
     let shown = answer.certified.rounds().last().map_or(0, |(round, _)| round.threads);
     if let Some(n) = answer.certified.threads_to_target().filter(|&n| n > shown) {
-        let fewer = count(n - 1, "thread");
-        let _ =
-            writeln!(out, "that {n} reach a target is a run, that {fewer} do not is a proof, both checked");
+        let (threads, fewer) = (count(n, "thread"), count(n - 1, "thread"));
+        let _ = writeln!(
+            out,
+            "a checked run shows that {threads} reach a target, a checked proof that {fewer} do not"
+        );
     }
     out
 }
