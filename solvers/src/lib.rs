@@ -1,7 +1,7 @@
 //! SAT and QBF solvers behind two narrow traits.
 //!
-//! Engines and encodings know [`SatSolver`] and [`Inclusion`]; which solver answers is decided where they are made.
-//! [`Solvers`] makes them as the user has chosen.
+//! Engines and encodings use [`SatSolver`] and [`Inclusion`]; which solver is behind them is decided where they are
+//! made. [`Solvers`] makes them according to the user's choice.
 //!
 //! ```text
 //! solvers      who answers the questions of a run: the user's choice, and what was counted
@@ -30,19 +30,19 @@
 //! assert_eq!(solver.core().len(), 2);
 //! ```
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! - An answer is never guessed: whatever goes wrong, a solver says [`Answer::Unknown`] with a
+//! - An answer is never guessed: whatever goes wrong, a solver answers [`Answer::Unknown`] with a
 //!   [reason](UnknownReason).
 //! - Every adapter passes one conformance suite, `tests/solvers/conformance.rs`; a new adapter adds one line.
-//! - A model of an external program is checked before it is believed. Its "unsatisfiable" is confirmed, or
-//!   counted as a claim that nobody has checked.
+//! - A model of an external program is checked before it is used. Its answer "unsatisfiable" is confirmed, or counted
+//!   as a claim that was not checked.
 //! - Nothing is printed, and no thread and no child process outlives the call that started it.
 //!
 //! # Traps
 //!
 //! - CaDiCaL reads its options from environment variables `CADICAL_<OPTION>` when a solver is made.
-//! - CaDiCaL ends the whole process when memory runs out; a budget for memory must be kept from outside.
+//! - CaDiCaL ends the whole process when memory runs out, so a memory limit must be watched from outside.
 //! - A [`CadicalSolver`] cannot move to another thread; make it where it is used and share its [`Interrupt`].
 //! - Changing a build profile of the dependencies compiles CaDiCaL again, which takes minutes.
 
