@@ -2,18 +2,18 @@
 //! cheapest first.
 //!
 //! A parametric set is a guard and a vector of values over choice variables ([`SymbolicState`]); it contains the
-//! values under all choices that make the guard true. `A` is included in `B` iff `forall x. guard_A(x) -> exists y.
-//! guard_B(y) & values_A(x) = values_B(y)`.
+//! values under all choices that make the guard true. `A` is included in `B` iff
+//! `forall x. guard_A(x) -> exists y. guard_B(y) & values_A(x) = values_B(y)`.
 //!
 //! | layer | decides | by |
 //! |---|---|---|
 //! | [`Layer::Same`] | included | the sets are the same terms, up to the names of choices |
-//! | [`Layer::Cache`] | both | a question of the same structure was answered before |
+//! | [`Layer::Cache`] | both | a query of the same structure was answered before |
 //! | [`Layer::Simulation`] | both | the smaller set is empty, or a random state of it is not in the larger one |
-//! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; none is left, one SAT call |
+//! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; if none is left, one SAT call |
 //! | [`Layer::Provenance`] | included | the caller's map from choices of `B` to terms over those of `A` |
 //! | [`Layer::External`] | both | the caller's [`QbfSolver`], if there is one, on what the one-point rule left |
-//! | [`Layer::Embedded`] | both | [`Embedded`] on the same question, if nobody else has answered it |
+//! | [`Layer::Embedded`] | both | [`Embedded`] on the same question, if no other layer has answered it |
 //!
 //! Both answers have a certificate, and [`verify()`] checks it again with a fresh SAT solver. The exception is an
 //! external solver that answers "included" without a witness: that is [`InclusionAnswer::Claimed`].

@@ -4,18 +4,18 @@
 //! made. [`Solvers`] makes them according to the user's choice.
 //!
 //! ```text
-//! solvers      who answers the questions of a run: the user's choice, and what was counted
+//! solvers      the solvers that a run uses: the user's choice, and statistics
 //! installed    the solvers of this machine, for `cusp solvers`
-//! tally        what one solver did in a run
+//! tally        counters of what one solver did in a run
 //! sat          the trait, its answers, limits and state contract
 //! interrupt    stopping a solver from another thread
-//! cadical      CaDiCaL in process, the solver of every engine
-//! proof        a small checker for its proofs, for `--check-proofs`
-//! external_sat any program that reads DIMACS
+//! cadical      CaDiCaL in this process, the default solver of every engine
+//! proof        a small checker for CaDiCaL's proofs, for `--check-proofs`
+//! external_sat external programs that read DIMACS
 //! qbf          forall-exists questions: the trait, certificates, the embedded solver
-//! inclusion    is every state of one parametric set one of another's? In layers, cheapest first
+//! inclusion    whether one parametric set of states is included in another; several methods, cheapest first
 //! process      child processes, bounded and always reaped, for all external programs
-//! version      how they tell their version
+//! version      the versions of external programs
 //! ```
 //!
 //! ```

@@ -13,8 +13,8 @@
 //! - at every node: the variables that `enforce` reads are exposed;
 //! - at a node that must not be reached: nothing else is in either set, since the run ends there;
 //! - at the exit: every variable is in *through*;
-//! - for a step that reads `R` and writes `W`: `exposed >= R + (exposed after it - W)` and `through >= through after
-//!   it - W`;
+//! - for a step that reads `R` and writes `W`: `exposed >= R + (exposed after it - W)` and
+//!   `through >= through after it - W`;
 //! - for a call, where `W` are the variables that take the return values: the same, but a variable of the sets after
 //!   the call counts only if it is in the callee's *through* at its entry; in addition, everything that the callee
 //!   exposes at its entry is exposed. A callee touches no local of its caller, so all the caller's locals count if

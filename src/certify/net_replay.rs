@@ -77,7 +77,7 @@ fn step(net: &Net, before: &Tokens, firing: &Firing) -> Result<Tokens, Stop> {
             Some(Flow::Each(places)) => {
                 let Some(choice) = choices.next().filter(|choice| choice.from == place) else {
                     return reject(format!(
-                        "nothing is said about the tokens in `{}`",
+                        "the run does not say where the tokens in `{}` go",
                         net.place(place).name
                     ));
                 };
@@ -96,7 +96,7 @@ fn step(net: &Net, before: &Tokens, firing: &Firing) -> Result<Tokens, Stop> {
         }
     }
     if choices.next().is_some() {
-        return reject("something is said about tokens that are not there");
+        return reject("the run says where tokens go that do not exist");
     }
     for &(place, n) in transition.give.entries() {
         add(&mut after, place, n)?;

@@ -71,7 +71,9 @@ fn wellformed(program: &Program, edge: &PathEdge) -> Result<(), Stop> {
         return reject(format!("it fixes a variable that `{}` does not have", procedure.name));
     }
     if (edge.entry.known() | edge.linked) & !interface != 0 {
-        return reject("it speaks of the entry value of a variable that is neither global nor parameter");
+        return reject(
+            "it fixes or links the entry value of a variable that is neither global nor parameter",
+        );
     }
     if edge.linked & (edge.entry.known() | edge.now.known()) != 0 {
         return reject("it links a variable that is fixed");

@@ -103,7 +103,7 @@ impl Checker<'_> {
             Action::Call(call) => self.call(call),
             Action::Spawn(call) => {
                 if !call.targets.is_empty() {
-                    return reject("a new thread hands nothing back");
+                    return reject("a new thread cannot return values");
                 }
                 self.starts_thread()?;
                 self.call(call)

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `trace` | runs: the edges of the original program are executed in place of the reduced one's |
 //! | `relations` | inductive relations, and proofs by control flow alone |
-//! | `paths` | unrollings and k-inductive proofs: their nodes and edges get their old names |
+//! | `paths` | unrollings and k-inductive proofs, by translating their nodes and edges |
 //! | `cycles` | makes sure that the cycles of the original program are cut |
 //! | `net` | runs and proofs of nets |
 //!

@@ -21,8 +21,9 @@
 //! - `exposed(from) = args + exposed(entry) + through(entry) * (exposed(to) - W)`,
 //! - `through(from) = through(entry) * (through(to) - W)`.
 //!
-//! Phase 2 then needs one set for each procedure, the variables that are live after its call sites: `context(callee)
-//! += (exposed(to) + through(to) * context(caller)) - W`, and `live(n) = exposed(n) + through(n) * context`.
+//! Phase 2 then needs one set for each procedure, the variables that are live after its call sites:
+//! `context(callee) += (exposed(to) + through(to) * context(caller)) - W`, and
+//! `live(n) = exposed(n) + through(n) * context`.
 //!
 //! Reads and writes that are not obvious:
 //! - `constrain` reads old and new values: `'x` does not read the old `x` if `x` is assigned.

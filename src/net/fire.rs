@@ -26,7 +26,7 @@ impl fmt::Display for FireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotEnabled => f.write_str("the transition is not enabled"),
-            Self::WrongChoices => f.write_str("tokens go where they cannot"),
+            Self::WrongChoices => f.write_str("the choices do not fit the tokens that have to choose"),
             Self::Overflow => Overflow.fmt(f),
         }
     }

@@ -113,7 +113,7 @@ fn number(word: &str, span: Span, findings: &mut Findings) -> TokenKind {
     }
     word.parse().map_or_else(
         |_| {
-            findings.push(Diagnostic::error(span, format!("`{word}` does not fit 64 bits")));
+            findings.push(Diagnostic::error(span, format!("`{word}` does not fit into 64 bits")));
             TokenKind::Unknown
         },
         TokenKind::Number,

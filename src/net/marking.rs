@@ -11,7 +11,7 @@ pub struct Overflow;
 
 impl fmt::Display for Overflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of tokens does not fit 64 bits")
+        f.write_str("a number of tokens does not fit into 64 bits")
     }
 }
 

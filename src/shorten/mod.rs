@@ -16,11 +16,11 @@
 //! is set. The work is limited by numbers of states and conflicts and not by time, so the result is the same on every
 //! machine unless the budget is used up.
 //!
-//! | module | what is there |
+//! | module | what it computes |
 //! |---|---|
-//! | `distance` | the steps that are needed whatever the data is: what is too far away is not unrolled |
+//! | `distance` | lower bounds for the number of steps; locations that are too far away are not unrolled |
 //! | `unroll` | all short runs between two states as formulas |
-//! | `search` | the shortest of them |
+//! | `search` | a shortest one of these runs |
 
 mod distance;
 mod search;

@@ -190,7 +190,7 @@ impl Checker<'_> {
         };
         self.witness_terms.formula(view.terms(), literal, &mut variable).or_else(|number| {
             reject(format!(
-                "a witness speaks of variable {number}, which obligation {} does not have",
+                "a witness refers to variable {number}, which obligation {} does not have",
                 goal.number
             ))
         })

@@ -66,7 +66,7 @@ impl<C: Conclude> Traversal<'_, C> {
         let obligations = traversal.next;
         match certificate.witnesses.iter().find(|witness| witness.obligation >= obligations) {
             Some(witness) => reject(format!(
-                "a witness speaks of obligation {}, and there are {obligations}",
+                "a witness refers to obligation {}, and there are {obligations}",
                 witness.obligation
             )),
             None => Ok(()),

@@ -6,9 +6,9 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `constants`, `prune` | constant propagation; unreachable code and procedures go, expressions become simpler |
-//! | `collapse` | chains of steps that do nothing become one node; edges that say the same become one |
-//! | `influence` | variables go whose values never reach a condition, and assignments that nobody reads |
+//! | `constants`, `prune` | propagates constants, removes unreachable code and procedures, simplifies expressions |
+//! | `collapse` | merges chains of steps that do nothing into one node, and edges that do the same into one |
+//! | `influence` | removes variables whose values never reach a condition, and assignments whose value is not read |
 //!
 //! The last two passes create work for each other, so they alternate until nothing changes, for a limited number of
 //! rounds.
@@ -23,9 +23,9 @@
 //!   variables that matter and are live, so they hold in one program iff they hold in the other.
 //! - *A relation that is inductive for `Q` is inductive for `P`*, once it is restricted to `C` and leaves removed
 //!   variables and dead locals unconstrained. That needs the first point for every single step and for all states
-//!   that `C` allows, whether they can be reached or not. It is the reason why assignments to dead globals become `g
-//!   := *` and are not removed: a callee is entered with all globals, and if a dead one could have another value in
-//!   `Q` than in `P`, the entry state of the callee in `P` would not be known. Calls that `Q` lacks cannot satisfy
+//!   that `C` allows, whether they can be reached or not. It is the reason why assignments to dead globals become
+//!   `g := *` and are not removed: a callee is entered with all globals, and if a dead one could have another value
+//!   in `Q` than in `P`, the entry state of the callee in `P` would not be known. Calls that `Q` lacks cannot satisfy
 //!   the callee's `enforce`, so they neither return nor fail, whatever the relations of the callee say about such an
 //!   entry.
 //!

@@ -159,7 +159,7 @@ impl<'s> Compiler<'s> {
     ) -> Vec<Case> {
         let Ok(found) = cases(guard, updates) else {
             let message = format!("this distinguishes more than {MOST_CASES} cases of the variables");
-            let help = "split it into several, or ask for fewer variables at once";
+            let help = "split it into several, or use fewer variables at once";
             self.findings.push(Diagnostic::error(span, message).help(help));
             return Vec::new();
         };

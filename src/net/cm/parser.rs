@@ -332,7 +332,7 @@ impl<'a> Parser<'a> {
             && span.end > conditions.start
         {
             let message = "an edge that receives has no condition and no updates";
-            let help = format!("say it where `{}` is sent", self.system.label(label).name);
+            let help = format!("write them on the edge that sends `{}`", self.system.label(label).name);
             let error = Diagnostic::error(Span { end: span.end, ..conditions }, message);
             self.cursor.findings.push(error.help(help));
         }

@@ -5,14 +5,14 @@
 //! one can. *Removing a place only adds runs*: a proof for the smaller net is also one for the larger net, and what
 //! has to be shown is that no run was added whose target the larger net cannot cover.
 //!
-//! | file | what goes |
+//! | file | what it removes |
 //! |---|---|
 //! | `dead` | places that are never marked, transitions that never fire, transitions without effect |
-//! | `dominated` | transitions that another one can stand in for |
+//! | `dominated` | transitions that another one can replace |
 //! | `influence` | places and transitions that do not matter for the targets |
-//! | `unlimited` | places that hold as many tokens as anybody may ask for |
+//! | `unlimited` | places that can hold as many tokens as are ever needed |
 //! | `implied` | places that hold enough tokens whenever another place does, or always |
-//! | `agglomerate` | places that tokens pass through at once, or not before they are needed |
+//! | `agglomerate` | places through which tokens only pass |
 //!
 //! Zero tests are not monotone. If a net has one, most conditions are stricter, and some reductions are not done at
 //! all; the files say which.

@@ -50,7 +50,7 @@ impl Parser<'_> {
             };
             let word = self.cursor.next();
             if found < next {
-                let message = format!("`{}` stands in the wrong place", SECTIONS[found]);
+                let message = format!("`{}` is in the wrong place", SECTIONS[found]);
                 let help = format!("the order is {}", SECTIONS.map(|s| format!("`{s}`")).join(", "));
                 self.cursor.findings.push(Diagnostic::error(word.span, message).help(help));
             } else {
@@ -197,7 +197,9 @@ impl Parser<'_> {
                 }
             }
             Err(RuleError::TooLarge) => {
-                self.cursor.findings.push(Diagnostic::error(span, "numbers of this rule do not fit 64 bits"));
+                self.cursor
+                    .findings
+                    .push(Diagnostic::error(span, "numbers of this rule do not fit into 64 bits"));
             }
             Err(RuleError::TooManyWays) => {
                 let message = "this rule subtracts much more than its guard promises, from several variables";

@@ -1,10 +1,11 @@
 //! Translates guards and updates to transitions.
 //!
 //! A rule is `guard -> x' = sources + constant, ...`: a matrix of non-negative numbers and a constant for each row. A
-//! transition takes the guard's lower bounds `g` first, so a row becomes `sources(m - g) + give` with `give =
-//! constant + sources(g)`. The row never goes below zero iff `give >= 0`. Where the guard is too weak for that, its
-//! lower bounds are raised. If the row has one source, there is one way to do that; otherwise every distribution of
-//! the missing tokens over the sources yields a transition of its own, and together they are equivalent to the rule.
+//! transition takes the guard's lower bounds `g` first, so a row becomes `sources(m - g) + give` with
+//! `give = constant + sources(g)`. The row never goes below zero iff `give >= 0`. Where the guard is too weak for
+//! that, its lower bounds are raised. If the row has one source, there is one way to do that; otherwise every
+//! distribution of the missing tokens over the sources yields a transition of its own, and together they are
+//! equivalent to the rule.
 
 use std::collections::BTreeSet;
 
