@@ -134,7 +134,10 @@ fn check(
     };
     let open = evidence.rounds.iter().zip(&*checked).find(|(_, checked)| !**checked);
     Ok(open.filter(|_| needs_rounds).map(|(round, _)| {
-        format!("{} threads have more than {most_states} states to look at again", round.threads)
+        format!(
+            "{} threads have more than {most_states} states, which is too many to explore again",
+            round.threads
+        )
     }))
 }
 

@@ -292,7 +292,7 @@ impl<'a> Unroller<'a> {
             })
             .collect();
         let slots = terms.fresh_vector(callee.returns as usize);
-        top.walk.land_behind_call(terms, site.edge, site.call, behind, |i| globals[i], |i| slots[i])
+        top.walk.land_after_call(terms, site.edge, site.call, behind, |i| globals[i], |i| slots[i])
     }
 
     /// A cut without a copy: the rest of the activation may violate the property if a violation can be reached from
@@ -333,7 +333,7 @@ impl<'a> Unroller<'a> {
         let first_slot = self.model.globals() + callee.first_return() as usize;
         let behind = State { guard: exit.guard, values: site.state.values };
         let (global, slot) = (|i| exit.values.get(i), |i| exit.values.get(first_slot + i));
-        below.walk.land_behind_call(terms, site.edge, site.call, behind, global, slot)
+        below.walk.land_after_call(terms, site.edge, site.call, behind, global, slot)
     }
 }
 

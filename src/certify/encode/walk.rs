@@ -123,7 +123,7 @@ impl<'a> Walk<'a> {
     /// Adds states that arrive at the target of a call edge after the call returned. `global` and `slot` give the
     /// values of globals and return slots by position; all other values are those before the call. Applies `enforce`
     /// of the caller where it may have changed.
-    pub fn land_behind_call(
+    pub fn land_after_call(
         &mut self,
         terms: &mut Terms,
         edge: &Edge,

@@ -135,7 +135,7 @@ impl<'a> Stepper<'a> {
             let mut behind = State { guard: exit.guard, values: exit.values.clone() };
             behind.values.truncate(self.locations.end(caller));
             let (global, slot) = (|i| exit.values.get(i), |i| exit.values.get(first_slot + i));
-            level.walk.land_behind_call(terms, edge, call, behind, global, slot)?;
+            level.walk.land_after_call(terms, edge, call, behind, global, slot)?;
         }
         stack.push(level);
         Ok(())

@@ -218,7 +218,7 @@ impl<C: Conclude> Traversal<'_, C> {
             let behind = State { guard: results.guard, values: state.values };
             let global = |i| results.values.get(i);
             let slot = |i| results.values.get(model.globals() + i);
-            walk.land_behind_call(terms, edge, call, behind, global, slot)?;
+            walk.land_after_call(terms, edge, call, behind, global, slot)?;
         }
         Ok(failure)
     }
