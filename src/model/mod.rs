@@ -5,28 +5,28 @@
 //! leads to the exit node. Every edge records the source text it came from.
 //!
 //! The semantics is as follows (the decisions are those of [`crate::errata`]):
-//! - Globals and locals have arbitrary initial values. Every choice is made anew each time it is evaluated ([errata
-//!   1](crate::errata::item_1)).
-//! - `Assert(e)` fails if some choice makes `e` false; when it passes, `e` is assumed ([errata
-//!   4](crate::errata::item_4)).
+//! - Globals and locals have arbitrary initial values. Every choice is made anew each time it is evaluated
+//!   ([errata 1](crate::errata::item_1)).
+//! - `Assert(e)` fails if some choice makes `e` false; when it passes, `e` is assumed
+//!   ([errata 4](crate::errata::item_4)).
 //! - A label is reached when control is at its node ([errata 34](crate::errata::item_34)). An empty statement with a
 //!   label has a node of its own if the next node can also be reached without passing the label; a silent edge
 //!   ([`Edge::silent`]) leads from there to the next node. A label before `while` is at the head of the loop, which
 //!   control reaches before every evaluation of the condition.
 //! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at the entry, after every statement,
-//!   and after every return into the procedure, for the thread that makes the step ([errata
-//!   5](crate::errata::item_5), [errata 35](crate::errata::item_35)). A silent edge is not a statement, so `enforce`
-//!   is not required after it.
+//!   and after every return into the procedure, for the thread that makes the step
+//!   ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)). A silent edge is not a statement, so
+//!   `enforce` is not required after it.
 //! - A call enters the callee with arbitrary locals. The return, which hands the return slots from the callee's exit
 //!   node to the caller, is a step of its own.
 //! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global `atomic` is true, only
-//!   the thread that made the last step may make the next one; a thread that ends releases the system ([errata
-//!   19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
-//! - All threads are treated alike ([errata 35](crate::errata::item_35)). The prologue (what Cusp adds before `main`)
-//!   is one indivisible step ([errata 36](crate::errata::item_36)): while the first thread is in it, no other thread
-//!   makes a step. The last edge of the prologue, [`Program::leaves_prologue`], enters `main` and removes the frame
-//!   of the prologue, so that `main` is a thread's start procedure like any other. It also releases the system: then
-//!   any thread may make the next step, even while the Getafix global is true.
+//!   the thread that made the last step may make the next one; a thread that ends releases the system
+//!   ([errata 19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
+//! - All threads are treated alike ([errata 35](crate::errata::item_35)). The prologue (what Cusp adds before
+//!   `main`) is one indivisible step ([errata 36](crate::errata::item_36)): while the first thread is in it, no
+//!   other thread makes a step. The last edge of the prologue, [`Program::leaves_prologue`], enters `main` and
+//!   removes the frame of the prologue, so that `main` is a thread's start procedure like any other. It also releases
+//!   the system: then any thread may make the next step, even while the Getafix global is true.
 
 pub mod calls;
 pub mod control;
