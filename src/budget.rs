@@ -1,12 +1,11 @@
-//! What a run may cost, who answers its questions, and the one thread that watches over it.
+//! The limits of a run, the solvers that it uses, and the thread that watches the limits.
 //!
-//! A SAT solver does not come back to ask the budget. It watches an interrupt instead, which is requested
-//! as soon as the budget is used up. Engines get their solvers from [`Budget::sat_solver`] and
-//! [`Budget::inclusion`], which have it in place; whoever makes a solver of its own, as the certifier does, shares
+//! While a SAT solver runs, it does not poll the budget. It polls an interrupt instead, which is requested as soon as
+//! the budget is used up. Engines get their solvers from [`Budget::sat_solver`] and [`Budget::inclusion`], which
+//! share this interrupt. Code that makes its own solver, as the certifier does, must share
 //! [`Budget::solver_interrupt`] with it.
 //!
-//! The budget also says whether the run may spend time on checking the proofs of the SAT solver, see
-//! [`Budget::with_checked_proofs`].
+//! The budget also says whether the proofs of the SAT solver are checked, see [`Budget::with_checked_proofs`].
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,9 +19,9 @@ use crate::reason::Reason;
 /// Limits that the user sets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
-    /// Wall-clock time.
+    /// The limit of wall-clock time.
     pub time: Option<Duration>,
-    /// Resident memory of the process, in bytes.
+    /// The limit of the process's resident memory, in bytes.
     pub memory: Option<u64>,
 }
 
@@ -31,33 +30,34 @@ const TIME: u8 = 1;
 const MEMORY: u8 = 2;
 const INTERRUPT: u8 = 3;
 
-/// Asked by engines at every step whether to go on. Copies share their state.
+/// The budget of a run. Engines ask it at every step whether to continue. Copies share their state.
 #[derive(Clone, Debug, Default)]
 pub struct Budget {
     limits: Limits,
     stop: Arc<AtomicU8>,
-    /// The budget this one is a part of.
+    /// The budget that this one is a part of.
     whole: Option<Arc<Budget>>,
-    /// Stops the solvers that were made under this budget. Requested after `stop` is set, so that a solver
-    /// that was stopped finds the reason.
+    /// Stops the solvers that were made under this budget. It is requested after `stop` is set, so that the reason is
+    /// known when a solver has stopped.
     interrupt: Interrupt,
-    /// Who answers questions.
+    /// Makes the solvers that engines use.
     solvers: Solvers,
-    /// If proofs of the SAT solver are checked: how many were.
+    /// If proofs of the SAT solver are checked: how many were checked.
     proofs: Option<Arc<ProofCounts>>,
-    /// Where the system has no thread left for a [`Watch`], whoever asks the budget looks at the clock instead.
+    /// Used if the system has no thread left for a [`Watch`]: then every call of [`Budget::exhausted`] looks at the
+    /// clock instead.
     unwatched: Option<Arc<Unwatched>>,
 }
 
-/// What it takes to keep limits without a thread of its own.
+/// What is needed to watch the limits without a thread.
 #[derive(Debug)]
 struct Unwatched {
     begin: Instant,
-    /// Memory is looked at once in 256 times.
+    /// A counter of calls; memory is measured at every 256th call.
     asked: AtomicU8,
 }
 
-/// What was checked of the proofs of the SAT solver, all threads together.
+/// How many proofs of the SAT solver were checked, in all threads together.
 #[derive(Debug, Default)]
 pub struct ProofCounts {
     proofs: AtomicU64,
@@ -65,19 +65,19 @@ pub struct ProofCounts {
 }
 
 impl ProofCounts {
-    /// One more proof, and so many more steps.
+    /// Counts one more proof with this number of steps.
     pub fn add(&self, steps: u64) {
         self.proofs.fetch_add(1, Ordering::Relaxed);
         self.steps.fetch_add(steps, Ordering::Relaxed);
     }
 
-    /// Unsatisfiable answers whose proof was checked.
+    /// The number of unsatisfiable answers whose proof was checked.
     #[must_use]
     pub fn proofs(&self) -> u64 {
         self.proofs.load(Ordering::Relaxed)
     }
 
-    /// Steps of these proofs.
+    /// The number of steps of these proofs.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps.load(Ordering::Relaxed)
@@ -85,13 +85,13 @@ impl ProofCounts {
 }
 
 impl Budget {
-    /// Without limits.
+    /// A budget without limits.
     #[must_use]
     pub fn unlimited() -> Self {
         Self::default()
     }
 
-    /// With these limits, which hold as long as the returned guard lives.
+    /// A budget with these limits, which are watched as long as the returned guard lives.
     #[must_use]
     pub fn start(limits: Limits) -> (Self, Watch) {
         let mut budget = Self { limits, ..Self::default() };
@@ -102,13 +102,13 @@ impl Budget {
         (budget, watch)
     }
 
-    /// The same budget with questions answered by these solvers.
+    /// This budget with other solvers.
     #[must_use]
     pub fn asking(self, solvers: Solvers) -> Self {
         Self { solvers, ..self }
     }
 
-    /// A part of this budget that can be ended on its own, and ends with the whole.
+    /// A part of this budget: it can be ended separately, and it ends when the whole budget does.
     #[must_use]
     pub fn part(&self) -> Self {
         Self {
@@ -122,21 +122,21 @@ impl Budget {
         }
     }
 
-    /// The same budget, spent with more rigour: `certify` accepts an unsatisfiable answer of the SAT solver only
-    /// if its proof was checked. Holds for copies and parts that are made from now on.
+    /// This budget with checked proofs: `certify` accepts an unsatisfiable answer of the SAT solver only if its proof
+    /// was checked. This also applies to copies and parts that are made from the result.
     #[must_use]
     pub fn with_checked_proofs(mut self) -> Self {
         self.proofs = Some(Arc::default());
         self
     }
 
-    /// If proofs of the SAT solver are to be checked: what was checked so far.
+    /// How many proofs were checked so far, if proofs of the SAT solver are to be checked.
     #[must_use]
     pub fn checked_proofs(&self) -> Option<&ProofCounts> {
         self.proofs.as_deref()
     }
 
-    /// Who answers the questions of engines, and what was counted; parts of a budget count together.
+    /// The solvers that engines use, with their statistics, which all parts of a budget share.
     #[must_use]
     pub fn solvers(&self) -> &Solvers {
         &self.solvers
@@ -149,32 +149,32 @@ impl Budget {
     }
 
     /// An inclusion check for an engine, with the QBF solver that the user has chosen. It stops when the budget is
-    /// used up; the embedded solver gives up on a question after so many conflicts.
+    /// used up. The embedded solver gives up on a query after this number of conflicts.
     #[must_use]
     pub fn inclusion(&self, conflicts: u64) -> Inclusion {
         self.solvers.inclusion(conflicts, &self.interrupt, self.limits.memory)
     }
 
-    /// Ends the run from outside.
+    /// Ends the run from outside, for example after Ctrl-C.
     pub fn interrupt(&self) {
         self.stop.store(INTERRUPT, Ordering::Relaxed);
         self.interrupt.request();
     }
 
-    /// Stops the solvers it is shared with when the budget is used up, even in the middle of a search.
-    /// Whoever requests it stops these solvers only, not the run.
+    /// An interrupt that is requested when the budget is used up, and that stops the solvers it is shared with even
+    /// in the middle of a search. Requesting it otherwise stops only these solvers, not the run.
     #[must_use]
     pub fn solver_interrupt(&self) -> Interrupt {
         self.interrupt.child()
     }
 
-    /// Bytes that the process may take, if there is a limit.
+    /// The limit of memory in bytes, if there is one.
     #[must_use]
     pub fn memory_limit(&self) -> Option<u64> {
         self.limits.memory
     }
 
-    /// Why the run must end now, if it must.
+    /// The reason why the run must end now, if it must.
     #[must_use]
     pub fn exhausted(&self) -> Option<Reason> {
         if let Some(unwatched) = &self.unwatched {
@@ -188,7 +188,7 @@ impl Budget {
         }
     }
 
-    /// Does what a [`Watch`] would have done.
+    /// Checks the limits, as a [`Watch`] would.
     fn look(&self, unwatched: &Unwatched) {
         let Limits { time, memory } = self.limits;
         if time.is_some_and(|limit| unwatched.begin.elapsed() >= limit) {
@@ -207,7 +207,7 @@ impl Budget {
     }
 }
 
-/// Watches time and memory until it is dropped.
+/// Watches time and memory in a thread, until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     done: Arc<AtomicU8>,
@@ -215,7 +215,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// How often memory is looked at. Engines may grow by a few hundred megabytes a second.
+    /// How often memory is measured. Engines may grow by a few hundred megabytes in a second.
     const PERIOD: Duration = Duration::from_millis(10);
 
     fn start(budget: &Budget) -> Self {
@@ -242,7 +242,7 @@ impl Watch {
         Self { done, thread: thread.ok() }
     }
 
-    /// Whether there should be a thread, and there is none.
+    /// Whether a thread is needed but could not be started.
     fn is_missing(&self, limits: Limits) -> bool {
         self.thread.is_none() && (limits.time.is_some() || limits.memory.is_some())
     }
@@ -253,14 +253,14 @@ impl Drop for Watch {
         self.done.store(TIME, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // The watcher cannot panic; if it did, there is nothing left to do for it.
+            // The thread does not panic; if it did, nothing could be done about it here.
             let _ = thread.join();
         }
     }
 }
 
-/// The memory that a run may use if the user says nothing: three quarters of what there is, where the system
-/// tells. A run that takes all memory stops everything else on the machine.
+/// The default memory limit: three quarters of the machine's memory, if the system tells how much there is. A run
+/// that used all memory would block everything else on the machine.
 #[must_use]
 pub fn most_memory() -> Option<u64> {
     let machine = kilobytes("/proc/meminfo", "MemTotal:").map(|kilobytes| kilobytes << 10);
@@ -282,19 +282,19 @@ fn address_space() -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Bytes of memory in use, where the system tells.
+/// The number of bytes of memory in use, if the system tells.
 #[must_use]
 pub fn resident_memory() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:").map(|kilobytes| kilobytes << 10)
 }
 
-/// The most bytes of memory that were in use so far, where the system tells.
+/// The largest number of bytes of memory that were in use so far, if the system tells.
 #[must_use]
 pub fn peak_memory() -> Option<u64> {
     kilobytes("/proc/self/status", "VmHWM:").map(|kilobytes| kilobytes << 10)
 }
 
-/// A figure of one of the system's tables.
+/// A number from one of the system's tables.
 fn kilobytes(table: &str, name: &str) -> Option<u64> {
     let table = std::fs::read_to_string(table).ok()?;
     let line = table.lines().find_map(|line| line.strip_prefix(name))?;
@@ -375,7 +375,7 @@ mod tests {
         assert!(right.solver_interrupt().is_requested());
     }
 
-    /// More pigeons than holes: hard for every solver that only resolves.
+    /// The pigeonhole principle: more pigeons than holes, which is hard for every solver based on resolution.
     fn pigeons(solver: &mut dyn SatSolver, holes: u32) {
         let at = |pigeon: u32, hole: u32| cusp_encodings::Var::new(pigeon * holes + hole).pos_lit();
         for pigeon in 0..=holes {

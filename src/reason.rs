@@ -1,16 +1,16 @@
-//! Why there is no answer: the reasons that budgets, engines and checkers give.
+//! The reasons why a verdict is `unknown`, as given by budgets, engines and checkers.
 //!
-//! What the user can do about a reason is said where answers are printed, in `report`.
+//! Advice on what the user can do about a reason is in `report`.
 
 use std::fmt;
 use std::time::Duration;
 
-/// No answer.
+/// The verdict `unknown`, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// What the engine saw all the same, in words. Nobody has checked it.
+    /// A description of what the engine saw nevertheless. It has not been checked.
     pub seen: Option<String>,
 }
 
@@ -20,92 +20,92 @@ impl From<Reason> for Unknown {
     }
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The time given by the user is over.
+    /// The time limit of the user is over.
     Timeout(Duration),
-    /// The memory given by the user is used up.
+    /// The memory limit of the user is used up.
     Memory {
-        /// Bytes.
+        /// The limit in bytes.
         limit: u64,
     },
     /// The user pressed Ctrl-C.
     Interrupted,
-    /// More variables in one scope than the engine can hold.
+    /// One scope has more variables than the engine can hold.
     TooManyVariables {
         /// The procedure with the largest scope.
         procedure: String,
-        /// Its globals and locals together.
+        /// The number of its globals and locals together.
         count: usize,
-        /// What the engine can hold.
+        /// The number that the engine can hold.
         limit: usize,
     },
     /// The number of threads has no bound, and the engine needs one to finish.
     UnboundedThreads,
-    /// A question that the engine could not answer, in words.
+    /// The engine could not answer; the text says why.
     GaveUp(String),
-    /// The engine panicked: a bug in Cusp, or the system has no memory or threads left.
+    /// The engine panicked: either there is a bug in Cusp, or the system has no memory or threads left.
     EngineFailed {
-        /// Its name.
+        /// The name of the engine.
         engine: &'static str,
-        /// What the panic said.
+        /// The message of the panic.
         message: String,
     },
-    /// Stacks grow without a bound in a program with threads.
+    /// Stacks grow without bound in a program with threads.
     UnboundedRecursion {
-        /// A procedure that takes part.
+        /// A recursive procedure.
         procedure: String,
     },
-    /// The proof is larger than what is checked.
+    /// The proof is too large to be checked.
     TooLargeToCheck {
-        /// What there is too much of.
+        /// The unit that is limited.
         what: &'static str,
-        /// The most that is checked.
+        /// The largest number that is checked.
         limit: usize,
     },
-    /// The program starts threads, and the engine is for sequential ones.
+    /// The program starts threads, and the engine is for sequential programs.
     SequentialOnly {
-        /// The engine.
+        /// The name of the engine.
         engine: &'static str,
     },
     /// The decision diagrams do not fit their tables.
     DiagramsFull {
-        /// Nodes that the tables hold.
+        /// The number of nodes that the tables hold.
         nodes: usize,
     },
-    /// The program is recursive, and the engine is for programs that are not.
+    /// The program is recursive, and the engine is for programs without recursion.
     Recursive {
-        /// Its name.
+        /// The name of the engine.
         engine: &'static str,
-        /// A procedure that takes part.
+        /// A recursive procedure.
         procedure: String,
     },
     /// The program is too large when all calls are inlined.
     TooLargeInlined {
-        /// What there is too much of.
+        /// The unit that is limited.
         what: &'static str,
-        /// How much of it.
+        /// The number that the program has.
         count: String,
-        /// The most that the engine takes.
+        /// The largest number that the engine accepts.
         limit: usize,
     },
-    /// Longer paths would have to be unrolled than the user allows.
+    /// A proof needs longer paths than the user allows.
     DepthBound {
-        /// The most blocks on a path.
+        /// The largest number of blocks on a path.
         bound: u32,
     },
-    /// Recursive calls would have to be nested deeper than the user allows.
+    /// A proof needs more deeply nested recursive calls than the user allows.
     RecursionBound {
-        /// The most that are nested.
+        /// The largest number of nested recursive calls.
         bound: u32,
     },
-    /// A target can be covered if zero tests are ignored, and nothing is known if they are not.
+    /// A target can be covered if zero tests are ignored, and no answer is known if they are obeyed.
     ZeroTests,
     /// The number of tokens has no bound, and the engine needs one to finish.
     UnboundedTokens,
-    /// A number of tokens does not fit 64 bits.
+    /// A number of tokens does not fit into 64 bits.
     TooManyTokens,
 }
 
@@ -129,7 +129,7 @@ impl fmt::Display for Reason {
                 write!(f, "`{procedure}` is recursive in a program with threads")
             }
             Self::TooLargeToCheck { what, limit } => {
-                write!(f, "the proof speaks of more than {limit} {what}, and more are not checked")
+                write!(f, "the proof has more than {limit} {what}, which is too large to be checked")
             }
             Self::SequentialOnly { engine } => {
                 write!(f, "the program starts threads, and the {engine} engine is for sequential programs")
@@ -144,7 +144,7 @@ impl fmt::Display for Reason {
                 )
             }
             Self::TooLargeInlined { what, count, limit } => {
-                write!(f, "with all calls inlined the program has {count} {what}, and {limit} is the most")
+                write!(f, "with all calls inlined the program has {count} {what}, and the limit is {limit}")
             }
             Self::DepthBound { bound } => {
                 write!(f, "a proof needs paths of more than {bound} unrolled blocks")
@@ -159,7 +159,7 @@ impl fmt::Display for Reason {
             Self::UnboundedTokens => {
                 f.write_str("there may be arbitrarily many tokens, and the engine needs a bound")
             }
-            Self::TooManyTokens => f.write_str("a number of tokens does not fit 64 bits"),
+            Self::TooManyTokens => f.write_str("a number of tokens does not fit into 64 bits"),
         }
     }
 }

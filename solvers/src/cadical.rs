@@ -1,12 +1,12 @@
-//! CaDiCaL in process.
+//! CaDiCaL, running in this process.
 //!
 //! The adapter is thin: it translates literals, keeps the [state contract](crate::sat) and tells CaDiCaL when to
-//! stop. CaDiCaL asks for that at every search step and inside every inprocessing loop, so neither interrupts nor
-//! deadlines need a thread. Its longest step without asking is a collection of garbage clauses: below a
+//! stop. CaDiCaL asks whether to stop at every search step and inside every inprocessing loop, so neither interrupts
+//! nor deadlines need a thread. Its longest step without asking is a collection of garbage clauses: below a
 //! millisecond on small formulas, 80 to 240 ms with a million clauses.
 //!
-//! With [`CadicalSolver::with_proof_check`] every clause CaDiCaL learns is checked as it is learned, and an
-//! unsatisfiable answer counts only if the checked clauses show it; see [`crate::proof`].
+//! With [`CadicalSolver::with_proof_check`] every clause that CaDiCaL learns is checked when it is learned, and an
+//! unsatisfiable answer counts only if the checked clauses prove it; see [`crate::proof`].
 
 mod trace;
 
@@ -23,9 +23,9 @@ use crate::sat::{Answer, ClauseSink, Limits, SatSolver, State, Statistics, Unkno
 
 /// CaDiCaL behind the [`SatSolver`] trait.
 ///
-/// It stays on the thread that made it; only its [`Interrupt`] travels.
+/// It must stay on the thread that made it; only its [`Interrupt`] can be sent to other threads.
 pub struct CadicalSolver {
-    /// Behind a cell because reading a model may first have to complete it.
+    /// In a cell, because reading a model may first have to complete it.
     inner: RefCell<CaDiCal>,
     stop: Rc<RefCell<Stop>>,
     checker: Option<Rc<RefCell<ProofChecker>>>,
@@ -36,12 +36,12 @@ pub struct CadicalSolver {
     clauses: u64,
 }
 
-/// What CaDiCaL asks, again and again, while it solves.
+/// The terminator, which CaDiCaL calls repeatedly while it solves.
 #[derive(Default)]
 struct Stop {
     interrupt: Interrupt,
     limits: Limits,
-    /// Why it was told to stop.
+    /// Why CaDiCaL was told to stop.
     reason: Option<UnknownReason>,
 }
 
@@ -56,8 +56,8 @@ impl Default for CadicalSolver {
     fn default() -> CadicalSolver {
         let mut inner = CaDiCal::new();
         let stop = Rc::new(RefCell::new(Stop::default()));
-        // Ask every time. With the default, every tenth time, the slowest of 200 requests on pigeon hole 12
-        // waited 44 ms, now 7 to 21 ms on the same busy machine; search is no slower.
+        // The terminator is called every time. With the default, every tenth time, the slowest of 200 requests on
+        // pigeon hole 12 waited 44 ms; now it is 7 to 21 ms on the same busy machine, and search is no slower.
         inner.set("terminateint", 0);
         inner.connect_terminator(Rc::clone(&stop));
         CadicalSolver {
@@ -88,14 +88,14 @@ impl CadicalSolver {
 
     /// A solver without clauses that checks the proof of every unsatisfiable answer.
     ///
-    /// An answer whose proof is rejected becomes [`UnknownReason::UnverifiedUnsat`], and so do all later ones:
-    /// a solver that was wrong once is not asked again.
+    /// An answer whose proof is rejected becomes [`UnknownReason::UnverifiedUnsat`], and so do all later
+    /// unsatisfiable answers: a solver that was wrong once is not trusted again.
     #[must_use]
     pub fn with_proof_check() -> CadicalSolver {
         let mut solver = CadicalSolver::default();
         let checker = Rc::new(RefCell::new(ProofChecker::new()));
         let inner = solver.inner.get_mut();
-        // Fresh variables have definitions that are not implied; the checker would reject them.
+        // The definitions of fresh variables are not implied by the clauses, so the checker would reject them.
         inner.set("factor", 0);
         inner.connect_proof_tracer1(Tracer(Rc::clone(&checker)), true, false);
         solver.checker = Some(checker);
@@ -119,14 +119,15 @@ impl CadicalSolver {
         for assumption in assumptions {
             inner.assume(assumption.to_ipasir());
         }
-        // CaDiCaL forgets both after the call; what exceeds its counters is no limit.
+        // CaDiCaL forgets both limits after the call. A limit that exceeds its counters is ignored.
         let as_limit = |most: Option<u64>| most.and_then(|most| i32::try_from(most).ok()).unwrap_or(-1);
         inner.limit("conflicts", as_limit(limits.conflicts));
         inner.limit("decisions", as_limit(limits.decisions));
         let conflicts_before = inner.get_statistic_value("conflicts");
         let status = if self.checker.is_some() {
-            // With a proof to write CaDiCaL follows the reasons of a failed assumption by recursion, as deep as
-            // there are variables. Measured: 208 bytes a level. Pages that are not touched cost nothing.
+            // When CaDiCaL writes a proof, it follows the reasons of a failed assumption recursively, as deep as
+            // there are variables. Each level takes 208 bytes (measured). Pages of the stack that are not used cost
+            // nothing.
             let stack = (4 << 20) + 512 * self.num_vars as usize;
             stacker::maybe_grow(stack, stack, || inner.solve())
         } else {
@@ -151,7 +152,7 @@ impl CadicalSolver {
         }
     }
 
-    /// Finds the core and, if asked to, insists on its proof.
+    /// Computes the core and, if proofs are checked, requires that its proof is accepted.
     fn explain(&mut self, assumptions: &[Lit]) -> Answer {
         let inner = self.inner.get_mut();
         if let Some(checker) = &self.checker {
@@ -262,7 +263,7 @@ mod tests {
     fn an_unsat_answer_with_a_rejected_proof_is_unknown_from_then_on() {
         let mut solver = CadicalSolver::with_proof_check();
         let x = solver.new_var().pos_lit();
-        // CaDiCaL hears of a clause that the checker knows nothing of, as if it had made it up.
+        // CaDiCaL gets a clause that the checker does not know, as if CaDiCaL had invented it.
         solver.inner.get_mut().clause1(x.to_ipasir());
         assert_eq!(solver.solve(&[], &Limits::NONE), Answer::Sat);
         let rejected = Answer::Unknown(UnknownReason::UnverifiedUnsat(ProofError::ForeignOriginal { id: 1 }));

@@ -1,14 +1,14 @@
-//! Any SAT program that reads DIMACS, as a child process.
+//! SAT programs that read DIMACS, run as child processes.
 //!
-//! A foreign program is a witness, not an authority:
+//! The answers of an external program are not trusted:
 //!
-//! - a model is believed only if it satisfies every clause and assumption;
-//! - "unsatisfiable" comes without evidence, so it is believed only if a solver of our own agrees, unless the
-//!   caller [insists](ExternalSat::trusting);
-//! - exit code, status line and values must fit together, or there is no answer.
+//! - a model is accepted only if it satisfies every clause and assumption;
+//! - an answer "unsatisfiable" comes without evidence, so it is accepted only if a solver of our own agrees, unless
+//!   the caller [trusts](ExternalSat::trusting) the program;
+//! - exit code, status line and values must agree, or there is no answer.
 //!
-//! So a program that hangs, crashes, lies or is missing costs time and yields unknown with a reason, and never
-//! changes a verdict.
+//! So a program that hangs, crashes, gives wrong answers or is missing costs time and yields `Unknown` with a reason;
+//! it never changes a verdict.
 //!
 //! ```text
 //! known   the table of programs, and how they are called
@@ -33,7 +33,7 @@ use crate::process::{ProcessError, ProcessLimits, Program, run};
 use crate::sat::{Answer, ClauseSink, Limits, SatSolver, State, Statistics, UnknownReason, raise_num_vars};
 use crate::tally::Tally;
 
-/// What an external program did instead of answering.
+/// Why there is no usable answer of an external program.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExternalFailure {
@@ -46,7 +46,7 @@ pub enum ExternalFailure {
         /// The signal.
         signal: i32,
     },
-    /// It says itself that it does not know.
+    /// It answered that it does not know.
     #[error("the program answers unknown")]
     AnswersUnknown,
     /// It printed no status line.
@@ -57,56 +57,58 @@ pub enum ExternalFailure {
         /// The first line of its error output.
         complaint: String,
     },
-    /// Its exit code and its status line differ.
+    /// Its exit code and its status line disagree.
     #[error("exit code {code} contradicts the status line")]
     WrongExitCode {
         /// Its exit code.
         code: i32,
     },
-    /// A line that starts like an answer but is none.
+    /// A line begins like an answer but is not a valid one.
     #[error("line {line} of the output is malformed")]
     Malformed {
-        /// Number of the line, from 1.
+        /// The number of the line, counted from 1.
         line: usize,
     },
-    /// The list of values has no end.
+    /// The list of values is not terminated.
     #[error("the values are cut short")]
     Truncated,
     /// Its values do not satisfy the formula.
     #[error("the values do not satisfy clause {clause}")]
     WrongModel {
-        /// Number of the clause, from 1; assumptions come last.
+        /// The number of the clause, counted from 1; assumptions come after the clauses.
         clause: usize,
     },
-    /// It finds no model, but there is one.
+    /// It answered "unsatisfiable", but there is a model.
     #[error("the program answers unsatisfiable, but there is a model")]
     WrongUnsat,
-    /// It finds no model, and our own solver could not confirm it.
+    /// It answered "unsatisfiable", and our own solver could not confirm that.
     #[error("the program answers unsatisfiable, which is not confirmed: {0}")]
     Unconfirmed(Box<UnknownReason>),
 }
 
-/// What the program complains about, as the end of a sentence.
+/// The error output of the program, in a form that can end a sentence.
 fn quoted(complaint: &str) -> String {
     if complaint.is_empty() { String::new() } else { format!(" (`{}`)", complaint.escape_debug()) }
 }
 
-/// A SAT program behind the [`SatSolver`] trait. Every call of `solve` starts it anew.
+/// A SAT program behind the [`SatSolver`] trait. Every call of `solve` starts a new process.
 ///
-/// It honours deadlines and interrupts, but cannot count: a call that limits conflicts or decisions is refused.
-/// Phases have no effect. If it is trusted, the core of an unsatisfiable answer is empty or all assumptions.
+/// It obeys deadlines and interrupts, but it cannot count: a call that limits conflicts or decisions is refused.
+/// Phases have no effect. If the program is trusted, the core of an unsatisfiable answer is either empty or contains
+/// all assumptions.
 pub struct ExternalSat {
     program: Program,
     name: String,
     memory: Option<u64>,
     output: usize,
-    /// Confirms unsatisfiable answers; none if they are trusted.
+    /// The solver that confirms unsatisfiable answers; `None` if they are trusted.
     second: Option<Box<dyn SatSolver>>,
     clauses: Cnf,
-    /// Values by variable index.
+    /// The values of the model, by variable index.
     model: Vec<bool>,
     core: Vec<Lit>,
-    /// Whether the program has said of the clauses alone that they have no model, and was trusted.
+    /// Whether the program was trusted when it answered that the clauses alone, without assumptions, are
+    /// unsatisfiable.
     is_contradictory: bool,
     num_vars: u32,
     state: State,
@@ -122,9 +124,9 @@ impl ExternalSat {
         ExternalSat::confirmed_by(program, Some(Box::new(CadicalSolver::new())))
     }
 
-    /// An adapter for `program` whose unsatisfiable answers are taken at its word.
+    /// An adapter for `program` whose unsatisfiable answers are trusted.
     ///
-    /// For callers whose results are certified in the end anyway; never for a verdict.
+    /// It is meant for callers whose results are certified in the end anyway; it must never decide a verdict.
     #[must_use]
     pub fn trusting(program: Program) -> ExternalSat {
         ExternalSat::confirmed_by(program, None)
@@ -153,26 +155,26 @@ impl ExternalSat {
         }
     }
 
-    /// Counts answers, failures and answers without evidence there.
+    /// Counts answers, failures and answers without evidence in `tally`.
     #[must_use]
     pub fn counting_in(mut self, tally: &Arc<Tally>) -> ExternalSat {
         self.tally = Arc::clone(tally);
         self
     }
 
-    /// The clauses in the order they came.
+    /// The clauses in the order in which they were added.
     pub(crate) fn clauses(&self) -> impl Iterator<Item = &[Lit]> {
         self.clauses.iter().map(AsRef::as_ref)
     }
 
-    /// Limits the memory of every run to so many bytes.
+    /// Limits the memory of every run, in bytes.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: u64) -> ExternalSat {
         self.memory = Some(bytes);
         self
     }
 
-    /// Limits the output of every run to so many bytes.
+    /// Limits the output of every run, in bytes.
     #[must_use]
     pub fn with_output_limit(mut self, bytes: usize) -> ExternalSat {
         self.output = bytes;
@@ -201,14 +203,14 @@ impl ExternalSat {
         }
     }
 
-    /// The model the program claims, or `None` if it claims that there is none.
+    /// The model that the program claims, or `None` if it claims that there is none.
     fn run(&self, assumptions: &[Lit], limits: &Limits) -> Result<Option<Vec<bool>>, UnknownReason> {
         let mut formula = self.clauses.clone();
         for &assumption in assumptions {
             formula.add_unit(assumption);
         }
         let mut text = Vec::new();
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = dimacs::write_cnf_annotated(&mut text, &formula, self.num_vars);
         let process_limits =
             ProcessLimits { deadline: limits.deadline, memory: self.memory, output: self.output };
@@ -233,8 +235,8 @@ impl ExternalSat {
     fn confirm(&mut self, assumptions: &[Lit], limits: &Limits) -> Result<Answer, UnknownReason> {
         let Some(second) = &mut self.second else {
             self.tally.count_claim();
-            // Whether assumptions are needed at all decides when bounded engines are done. Which of them are
-            // needed would take many more runs.
+            // Bounded engines need to know whether the clauses are unsatisfiable without assumptions, because then
+            // they are done. To find out which assumptions are needed would take many more runs.
             self.is_contradictory =
                 self.is_contradictory || assumptions.is_empty() || matches!(self.run(&[], limits), Ok(None));
             if !self.is_contradictory {

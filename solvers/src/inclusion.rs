@@ -1,25 +1,26 @@
-//! Is every state of one parametric set one of another's? In layers, the cheapest first.
+//! Decides whether one parametric set of states is included in another. Several methods (layers) are tried, the
+//! cheapest first.
 //!
-//! A parametric set is a guard and a vector of values over choice variables ([`SymbolicState`]); it stands for
-//! the values of all choices with a true guard. `A` is included in `B` iff
+//! A parametric set is a guard and a vector of values over choice variables ([`SymbolicState`]); it contains the
+//! values under all choices that make the guard true. `A` is included in `B` iff
 //! `forall x. guard_A(x) -> exists y. guard_B(y) & values_A(x) = values_B(y)`.
 //!
 //! | layer | decides | by |
 //! |---|---|---|
 //! | [`Layer::Same`] | included | the sets are the same terms, up to the names of choices |
-//! | [`Layer::Cache`] | both | a question of the same structure was answered before |
+//! | [`Layer::Cache`] | both | a query of the same structure was answered before |
 //! | [`Layer::Simulation`] | both | the smaller set is empty, or a random state of it is not in the larger one |
 //! | [`Layer::External`] | both | the caller's [`QbfSolver`], if there is one, on what the one-point rule leaves |
-//! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; none is left, one SAT call |
+//! | [`Layer::OnePoint`] | both | choices that an equation defines are substituted; if none is left, one SAT call |
 //! | [`Layer::Provenance`] | included | the caller's map from choices of `B` to terms over those of `A` |
 //! | [`Layer::Embedded`] | both | [`Embedded`] on what the one-point rule leaves |
 //!
-//! Both answers carry a certificate, and [`verify()`] re-checks it with a fresh SAT solver. The exception is an
-//! external solver that says "included" and gives no witness: that is [`InclusionAnswer::Claimed`].
+//! Both answers have a certificate, and [`verify()`] checks it again with a fresh SAT solver. The exception is an
+//! external solver that answers "included" without a witness: that is [`InclusionAnswer::Claimed`].
 //!
-//! Invariant (positions): inside, the choices of `A` are the variables `x0 .. x(u-1)` of a small arena made for
-//! the question, and the choices of `B` follow. So equal structures are equal numbers, whatever the names of
-//! the choices are, and the size of the caller's arena does not matter.
+//! Invariant (positions): internally, the choices of `A` are the variables `x0 .. x(u-1)` of a small arena made for
+//! the query, and the choices of `B` follow. So equal structures have equal numbers, whatever the names of the
+//! choices are, and the size of the caller's arena does not matter.
 
 mod cache;
 mod one_point;
@@ -43,27 +44,27 @@ use crate::qbf::{
 use crate::sat::{Limits, UnknownReason};
 use crate::tally::Tally;
 
-/// Who answered.
+/// The layer that gave an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Layer {
     /// The sets are the same terms.
     Same,
-    /// The question was answered before.
+    /// A query with the same structure was answered before.
     Cache,
-    /// A random state of the smaller set, or that there is none.
+    /// A random state of the smaller set is not in the larger one, or the smaller set is empty.
     Simulation,
-    /// The caller's solver.
+    /// The caller's external solver.
     External,
     /// The one-point rule left no existential choice.
     OnePoint,
-    /// The caller's map.
+    /// The caller's map from choices to terms.
     Provenance,
     /// The embedded solver.
     Embedded,
 }
 
 impl Layer {
-    /// All layers, in the order they are asked.
+    /// All layers, in the order in which they are tried.
     pub const ALL: [Layer; 7] = [
         Layer::Same,
         Layer::Cache,
@@ -92,18 +93,19 @@ impl Layer {
 /// Whether one set is included in another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InclusionAnswer {
-    /// Every state is one of the larger set's.
+    /// Every state of the smaller set is in the larger set.
     Included(Layer, Containment),
-    /// The external solver says so, and gives no certificate; or it has said so before.
+    /// The external solver answered "included" without a certificate, now or when a query of the same structure was
+    /// asked before.
     Claimed(Layer),
-    /// Some state is not.
+    /// Some state of the smaller set is not in the larger set.
     NotIncluded(Layer, Escape),
     /// Neither is known.
     Unknown(UnknownReason),
 }
 
 impl InclusionAnswer {
-    /// Who answered, if somebody did.
+    /// The layer that answered, if one did.
     #[must_use]
     pub fn layer(&self) -> Option<Layer> {
         match self {
@@ -115,47 +117,48 @@ impl InclusionAnswer {
     }
 }
 
-/// Why a set is included: everywhere one of the vectors chooses the same state in the larger set.
+/// Why a set is included: for every state of the smaller set, one of the vectors gives choices of the larger set that
+/// yield the same state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Containment {
     /// The choices of the larger set.
     pub choices: Vec<VarId>,
-    /// Per vector one term over the choices of the smaller set for each choice of the larger one.
+    /// For each vector, one term over the choices of the smaller set for each choice of the larger one.
     pub vectors: Vec<Vec<Term>>,
 }
 
-/// Why a set is not included: choices whose state is not in the larger set.
+/// Why a set is not included: choices of the smaller set whose state is not in the larger set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Escape {
     /// The choices of the smaller set and their values.
     pub choices: Vec<(VarId, bool)>,
 }
 
-/// What was asked and who answered, since the checker was made.
+/// How many queries were asked and which layers answered them, since the checker was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InclusionStatistics {
-    /// Questions.
+    /// The number of queries.
     pub checks: u64,
     answered: [u64; Layer::ALL.len()],
-    /// Questions that stayed open.
+    /// The number of queries without an answer.
     pub unknown: u64,
-    /// Calls of SAT solvers outside of the embedded solver.
+    /// The number of calls of SAT solvers outside of the embedded solver.
     pub sat_calls: u64,
-    /// Choices of larger sets that the one-point rule removed.
+    /// The number of choices of larger sets that the one-point rule removed.
     pub choices_removed: u64,
-    /// Work of the embedded solver.
+    /// The work of the embedded solver.
     pub embedded: QbfStatistics,
 }
 
 impl InclusionStatistics {
-    /// How many questions a layer answered.
+    /// How many queries a layer answered.
     #[must_use]
     pub fn answered(&self, layer: Layer) -> u64 {
         self.answered[layer as usize]
     }
 }
 
-/// The inclusion check: owns its caches and solvers.
+/// The inclusion check, with its caches and solvers.
 pub struct Inclusion {
     cache: Cache,
     embedded: Embedded,
@@ -165,12 +168,12 @@ pub struct Inclusion {
     external_tally: Arc<Tally>,
 }
 
-/// An answer over the positions of choices.
+/// An answer in terms of the positions of choices.
 #[derive(Clone, Debug)]
 enum Verdict {
-    /// Vectors over the arena of the question.
+    /// Included; the vectors are over the arena of the query.
     Included(Vec<Vec<Term>>),
-    /// Included, says a solver that gives no witness.
+    /// Included according to a solver that gives no witness.
     Claimed,
     NotIncluded(Vec<bool>),
 }
@@ -198,8 +201,8 @@ impl Inclusion {
         Inclusion::default()
     }
 
-    /// A checker that asks `external` in the place of the embedded solver, which answers what `external` does not.
-    /// A counterexample or a witness of `external` counts only if it can be confirmed.
+    /// A checker that uses `external` instead of the embedded solver; the embedded solver answers what `external`
+    /// does not. A counterexample or a witness of `external` counts only if it can be confirmed.
     #[must_use]
     pub fn with_external(mut external: Box<dyn QbfSolver>) -> Inclusion {
         let inclusion = Inclusion::default();
@@ -207,15 +210,16 @@ impl Inclusion {
         Inclusion { external: Some(external), ..inclusion }
     }
 
-    /// Has the embedded solver give up on a question after so many conflicts. Without a limit of the caller or of
-    /// this kind it goes on until it has the answer.
+    /// Makes the embedded solver give up on a query after this number of conflicts. Without such a limit, and without
+    /// one of the caller, it continues until it has the answer.
     #[must_use]
     pub fn limit_embedded(mut self, conflicts: u64) -> Inclusion {
         self.embedded = self.embedded.giving_up_after(conflicts);
         self
     }
 
-    /// Counts the answers of the embedded solver, and the claims of the external one that are used.
+    /// Counts the answers of the embedded solver in `embedded`, and the claims of the external one that are used in
+    /// `external`.
     #[must_use]
     pub fn counting_in(mut self, embedded: &Arc<Tally>, external: &Arc<Tally>) -> Inclusion {
         self.embedded = self.embedded.counting_in(embedded);
@@ -223,9 +227,10 @@ impl Inclusion {
         self
     }
 
-    /// Whether every state of `smaller` is one of `larger`. The sets may share choices; each quantifies its own.
+    /// Whether every state of `smaller` is also one of `larger`. The sets may use the same choice variables; each set
+    /// quantifies over its own.
     ///
-    /// `provenance` is a hint: choices of `larger` and the terms over choices of `smaller` they correspond to.
+    /// `provenance` is a hint: choices of `larger` with the terms over choices of `smaller` that they correspond to.
     /// Choices that it leaves out correspond to themselves if `smaller` has them. A bad hint costs one SAT call.
     ///
     /// # Panics
@@ -271,7 +276,7 @@ impl Inclusion {
         Ok((layer, verdict))
     }
 
-    /// The layers that need a solver.
+    /// Tries the layers that need a solver.
     fn search(
         &mut self,
         arena: &TermArena,
@@ -308,7 +313,7 @@ impl Inclusion {
         Ok((Layer::Embedded, verdict(answer, &reduced)?))
     }
 
-    /// What the external solver says, if there is one and its answer counts.
+    /// The answer of the external solver, if there is one and its answer counts.
     fn ask_external(
         &mut self,
         posed: &mut Posed,
@@ -323,7 +328,8 @@ impl Inclusion {
                 self.external_tally.count_claim();
                 return Ok(Some(Verdict::Claimed));
             }
-            // Limits of the run; or the embedded solver has given up in a race, and need not be asked again.
+            // The limits of the run are reached, or the embedded solver has given up in a race and need not be asked
+            // again.
             QbfAnswer::Unknown(
                 reason
                 @ (UnknownReason::Interrupted | UnknownReason::Deadline | UnknownReason::ConflictLimit),
@@ -357,14 +363,14 @@ impl Inclusion {
         }
     }
 
-    /// What was asked and who answered so far.
+    /// How many queries were asked and which layers answered them.
     #[must_use]
     pub fn statistics(&self) -> InclusionStatistics {
         self.statistics
     }
 }
 
-/// The answer to the reduced question as one to the whole.
+/// Extends the answer to the reduced query to one to the whole query.
 fn verdict(answer: QbfAnswer, reduced: &Reduced) -> Result<Verdict, UnknownReason> {
     match answer {
         QbfAnswer::True(Some(Witness { vectors })) => {

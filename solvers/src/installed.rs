@@ -1,4 +1,4 @@
-//! The solvers of this machine.
+//! Finds the solvers that are installed on this machine.
 
 use std::path::PathBuf;
 
@@ -9,28 +9,28 @@ use crate::process::Program;
 use crate::qbf::external::KNOWN_SOLVERS;
 use crate::version::Version;
 
-/// A solver that a run may choose.
+/// A solver that the user may choose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The name to choose it by.
+    /// The name by which it is chosen.
     pub name: String,
-    /// Where the program is; none if the solver is built in.
+    /// The path of the program; `None` if the solver is built in.
     pub path: Option<PathBuf>,
-    /// Its version, if it tells.
+    /// Its version, if the program prints one.
     pub version: Option<String>,
 }
 
-/// Known programs that are not installed, and solvers that are there.
+/// The solvers that were found, and the known programs that are not installed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// The default first.
+    /// The solvers that were found; the default comes first.
     pub found: Vec<Found>,
-    /// Names of known programs that are not in `PATH`.
+    /// The names of known programs that are not in `PATH`.
     pub missing: Vec<&'static str>,
 }
 
 impl Survey {
-    /// The solvers for SAT questions. Asks the programs for their versions.
+    /// Finds the SAT solvers, and runs the programs to get their versions.
     #[must_use]
     pub fn sat(interrupt: &Interrupt) -> Survey {
         let version = Some(CadicalSolver::version());
@@ -42,7 +42,7 @@ impl Survey {
         survey
     }
 
-    /// The solvers for questions with two quantifiers. Asks the programs for their versions.
+    /// Finds the solvers for queries with two quantifiers, and runs the programs to get their versions.
     #[must_use]
     pub fn qbf(interrupt: &Interrupt) -> Survey {
         let mut survey = Survey::default();
@@ -54,14 +54,14 @@ impl Survey {
     }
 
     fn look_for(&mut self, name: &'static str, version: impl Fn(&PathBuf) -> Option<Version>) {
-        // The one program whose command is not the name that people know it by.
+        // This is the only program whose command differs from its usual name.
         let commands: &[&str] = if name == "cryptominisat" { &["cryptominisat5", name] } else { &[name] };
         let found = commands.iter().find_map(|command| Some((command, Program::new(*command).find()?)));
         let Some((command, path)) = found else {
             self.missing.push(name);
             return;
         };
-        // The name of the built-in solver is taken.
+        // If a built-in solver already has this name, the program is listed by its path.
         let is_taken = self.found.iter().any(|found| found.name == *command);
         let name = if is_taken { path.display().to_string() } else { (*command).to_owned() };
         let version = version(&path).map(|version| version.short());

@@ -1,16 +1,15 @@
 //! Stopping a solver from another thread.
 //!
-//! Invariant (sticky): once requested, an interrupt stays requested until somebody clears it, so a request
-//! that arrives between two calls of `solve` is never lost.
+//! Invariant (sticky): a requested interrupt stays requested until it is cleared, so a request that arrives between
+//! two calls of `solve` is never lost.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A handle that asks every solver it is shared with to stop.
 ///
-/// Clones are the same interrupt. A [child](Interrupt::child) also stops when its parent does, but not the
-/// other way round: a race gives its contestants one child and cancels the loser without touching the engine
-/// around it.
+/// Clones are the same interrupt. A [child](Interrupt::child) also stops when its parent does, but not the other way
+/// round: a race gives its solvers child interrupts and stops the loser without affecting the engine around it.
 #[derive(Clone, Debug, Default)]
 pub struct Interrupt {
     shared: Arc<Shared>,
@@ -23,13 +22,13 @@ struct Shared {
 }
 
 impl Interrupt {
-    /// An interrupt nobody has requested yet.
+    /// An interrupt that has not been requested.
     #[must_use]
     pub fn new() -> Interrupt {
         Interrupt::default()
     }
 
-    /// A new interrupt that counts as requested whenever `self` is.
+    /// A new interrupt that counts as requested also whenever `self` is requested.
     #[must_use]
     pub fn child(&self) -> Interrupt {
         Interrupt {
@@ -42,7 +41,7 @@ impl Interrupt {
         self.shared.requested.store(true, Ordering::Release);
     }
 
-    /// Takes back a request made through this handle or its clones; a request of a parent stands.
+    /// Withdraws a request made through this handle or its clones; a request of a parent stays.
     pub fn clear(&self) {
         self.shared.requested.store(false, Ordering::Release);
     }

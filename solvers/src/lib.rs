@@ -1,21 +1,21 @@
 //! SAT and QBF solvers behind two narrow traits.
 //!
-//! Engines and encodings know [`SatSolver`] and [`Inclusion`]; which solver answers is decided where they are made.
-//! [`Solvers`] makes them as the user has chosen.
+//! Engines and encodings use [`SatSolver`] and [`Inclusion`]; which solver is behind them is decided where they are
+//! made. [`Solvers`] makes them according to the user's choice.
 //!
 //! ```text
-//! solvers      who answers the questions of a run: the user's choice, and what was counted
+//! solvers      the solvers that a run uses: the user's choice, and statistics
 //! installed    the solvers of this machine, for `cusp solvers`
-//! tally        what one solver did in a run
+//! tally        counters of what one solver did in a run
 //! sat          the trait, its answers, limits and state contract
 //! interrupt    stopping a solver from another thread
-//! cadical      CaDiCaL in process, the solver of every engine
-//! proof        a small checker for its proofs, for `--check-proofs`
-//! external_sat any program that reads DIMACS
+//! cadical      CaDiCaL in this process, the default solver of every engine
+//! proof        a small checker for CaDiCaL's proofs, for `--check-proofs`
+//! external_sat external programs that read DIMACS
 //! qbf          forall-exists questions: the trait, certificates, the embedded solver
-//! inclusion    is every state of one parametric set one of another's? In layers, cheapest first
+//! inclusion    whether one parametric set of states is included in another; several methods, cheapest first
 //! process      child processes, bounded and always reaped, for all external programs
-//! version      how they tell their version
+//! version      the versions of external programs
 //! ```
 //!
 //! ```
@@ -30,19 +30,19 @@
 //! assert_eq!(solver.core().len(), 2);
 //! ```
 //!
-//! # What can be relied on
+//! # Guarantees
 //!
-//! - An answer is never guessed: whatever goes wrong, a solver says [`Answer::Unknown`] with a
+//! - An answer is never guessed: whatever goes wrong, a solver answers [`Answer::Unknown`] with a
 //!   [reason](UnknownReason).
 //! - Every adapter passes one conformance suite, `tests/solvers/conformance.rs`; a new adapter adds one line.
-//! - A model of an external program is checked before it is believed. Its "unsatisfiable" is confirmed, or
-//!   counted as a claim that nobody has checked.
+//! - A model of an external program is checked before it is used. Its answer "unsatisfiable" is confirmed, or counted
+//!   as a claim that was not checked.
 //! - Nothing is printed, and no thread and no child process outlives the call that started it.
 //!
 //! # Traps
 //!
 //! - CaDiCaL reads its options from environment variables `CADICAL_<OPTION>` when a solver is made.
-//! - CaDiCaL ends the whole process when memory runs out; a budget for memory must be kept from outside.
+//! - CaDiCaL ends the whole process when memory runs out, so a memory limit must be watched from outside.
 //! - A [`CadicalSolver`] cannot move to another thread; make it where it is used and share its [`Interrupt`].
 //! - Changing a build profile of the dependencies compiles CaDiCaL again, which takes minutes.
 

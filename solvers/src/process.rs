@@ -1,17 +1,17 @@
-//! Child processes that cannot hurt: bounded in time, memory and output, and always reaped.
+//! Runs child processes with limits on time, memory and output, and always reaps them.
 //!
-//! One call, [`run`], starts a program, feeds it, reads it and ends it. Everything happens on the calling thread
-//! with non-blocking pipes, so a program that neither reads its input nor stops writing cannot block us, and no
-//! helper thread can be left behind.
+//! One function, [`run`], starts a program, writes its input, reads its output and ends it. Everything happens on the
+//! calling thread with non-blocking pipes, so a program that neither reads its input nor stops writing cannot block
+//! the caller, and no helper thread can be left behind.
 //!
-//! Invariant (no zombie): from its start to its reaping a child is owned by a `Running`, whose end, by whatever
-//! path, kills the process group and waits for the child.
+//! Invariant (no zombie): from its start until it is reaped, a child is owned by a `Running`. When the `Running` is
+//! dropped, on whatever path, it kills the process group and waits for the child.
 //!
-//! Invariant (right group): the group is signalled only while the child is unreaped, because then its id cannot
-//! belong to anybody else. `waitid` with `NOWAIT` tells that a child has ended without reaping it.
+//! Invariant (right group): the group is signalled only while the child is not reaped, because until then its id
+//! cannot be reused. `waitid` with `NOWAIT` tells that a child has ended without reaping it.
 //!
-//! What a grandchild does after it has left the process group is beyond us; it cannot block us either. Memory
-//! limits need Linux (`prlimit`); elsewhere asking for one is an error rather than a wish.
+//! A grandchild that has left the process group cannot be controlled; it cannot block the caller either. Memory
+//! limits need Linux (`prlimit`); on other systems, asking for one is an error.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -30,34 +30,35 @@ use thiserror::Error;
 
 use crate::interrupt::Interrupt;
 
-/// Longest nap between two looks at the interrupt and the deadline.
+/// The longest wait between two checks of the interrupt and the deadline.
 const TICK: Duration = Duration::from_millis(10);
-/// First nap when there is nothing left to wait for but the end of the child.
+/// The first wait when only the end of the child is awaited.
 const FIRST_NAP: Duration = Duration::from_micros(100);
-/// Bytes moved through one pipe before the interrupt is looked at again.
+/// The number of bytes that are moved through one pipe before the interrupt is checked again.
 const TURN: usize = 1 << 20;
-/// Bytes of the error output that are kept.
+/// The number of bytes of the error output that are kept.
 const STDERR_KEPT: usize = 4096;
 
 /// A program and its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// Path, or a name to look up in `PATH`.
+    /// The path, or a name that is looked up in `PATH`.
     pub path: PathBuf,
-    /// Arguments. [`Program::INPUT`] in one of them stands for the name of a file with the input; without it the
-    /// input goes to standard input. [`Program::OUTPUT`] stands for the name of a file that the program writes.
+    /// The arguments. [`Program::INPUT`] in one of them is replaced by the name of a file with the input; without it,
+    /// the input is written to standard input. [`Program::OUTPUT`] is replaced by the name of a file that the program
+    /// writes.
     pub arguments: Vec<OsString>,
 }
 
-/// A command line without a program.
+/// The error for a command line without a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the command is empty")]
 pub struct EmptyCommand;
 
 impl Program {
-    /// What is replaced by the name of the input file, alone or inside of an argument.
+    /// The placeholder for the name of the input file, alone or inside of an argument.
     pub const INPUT: &str = "{file}";
-    /// What is replaced by the name of the output file, alone or inside of an argument.
+    /// The placeholder for the name of the output file, alone or inside of an argument.
     pub const OUTPUT: &str = "{output}";
 
     /// A program without arguments, which reads standard input.
@@ -66,30 +67,30 @@ impl Program {
         Program { path: path.into(), arguments: Vec::new() }
     }
 
-    /// The same program with one more argument.
+    /// This program with one more argument.
     #[must_use]
     pub fn argument(mut self, argument: impl Into<OsString>) -> Program {
         self.arguments.push(argument.into());
         self
     }
 
-    /// A command line: a program and its arguments with spaces between them. There is no way to quote a space.
+    /// Parses a command line: a program and its arguments, separated by spaces. A space cannot be quoted.
     ///
     /// # Errors
-    /// If there is nothing but spaces.
+    /// If the command line contains only spaces.
     pub fn parse(command: &str) -> Result<Program, EmptyCommand> {
         let mut words = command.split_whitespace();
         let path = words.next().ok_or(EmptyCommand)?;
         Ok(words.fold(Program::new(path), Program::argument))
     }
 
-    /// Whether some argument mentions a placeholder.
+    /// Whether some argument contains a placeholder.
     #[must_use]
     pub fn mentions(&self, placeholder: &str) -> bool {
         self.arguments.iter().any(|argument| argument.to_str().is_some_and(|text| text.contains(placeholder)))
     }
 
-    /// Where the program is: its path, or the first executable file of its name in `PATH`.
+    /// The location of the program: its path, or the first executable file with its name in `PATH`.
     #[must_use]
     pub fn find(&self) -> Option<PathBuf> {
         if self.path.components().count() > 1 {
@@ -101,7 +102,7 @@ impl Program {
             .find(|path| is_executable(path))
     }
 
-    /// The name people know the program by.
+    /// The file name of the program, for messages.
     #[must_use]
     pub fn name(&self) -> String {
         self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
@@ -112,14 +113,14 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// What a child process may use.
+/// The limits of a child process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// When it is killed.
+    /// The time at which it is killed.
     pub deadline: Option<Instant>,
-    /// Most bytes of address space.
+    /// The limit of its address space, in bytes.
     pub memory: Option<u64>,
-    /// Most bytes on its standard output, and as many in its output file.
+    /// The limit of its standard output in bytes, and of its output file.
     pub output: usize,
 }
 
@@ -133,9 +134,9 @@ impl Default for ProcessLimits {
 /// How a child process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// By itself, with this code.
+    /// It ended by itself, with this exit code.
     Code(i32),
-    /// By this signal.
+    /// It was ended by this signal.
     Signal(i32),
 }
 
@@ -148,32 +149,32 @@ impl From<ExitStatus> for Exit {
     }
 }
 
-/// A child process that ended by itself, or by a signal that was not ours.
+/// A child process that ended by itself, or by a signal that this module did not send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// How it ended.
     pub exit: Exit,
-    /// All it wrote to standard output.
+    /// Everything that it wrote to standard output.
     pub stdout: Vec<u8>,
-    /// The first 4 KiB it wrote to standard error.
+    /// The first 4 KiB that it wrote to standard error.
     pub stderr: Vec<u8>,
-    /// All it wrote to its output file, if its command has one.
+    /// Everything that it wrote to its output file, if its command has one.
     pub output: Option<Vec<u8>>,
 }
 
-/// Why there is no [`Finished`].
+/// Why a process could not be run to its end.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProcessError {
     /// It could not be started.
     #[error("`{program}` does not start: {message}")]
     Start {
-        /// Name of the program.
+        /// The name of the program.
         program: String,
-        /// What the system says.
+        /// The message of the system.
         message: String,
     },
-    /// It ran past the deadline and was killed.
+    /// It was killed at the deadline.
     #[error("`{program}` was stopped at the deadline")]
     Deadline {
         /// Name of the program.
@@ -190,10 +191,10 @@ pub enum ProcessError {
     OutputTooLarge {
         /// Name of the program.
         program: String,
-        /// Bytes allowed.
+        /// The number of bytes allowed.
         limit: usize,
     },
-    /// The system failed us; the child was killed.
+    /// A system call failed; the child was killed.
     #[error("`{program}` cannot be run: {message}")]
     System {
         /// Name of the program.
@@ -203,14 +204,14 @@ pub enum ProcessError {
     },
 }
 
-/// Runs `program` on `input` until it ends, within `limits` and until interrupted.
+/// Runs `program` on `input` until it ends, within `limits` and unless interrupted.
 ///
-/// If an argument mentions [`Program::INPUT`], the input goes to a temporary file whose name ends in `suffix`;
+/// If an argument contains [`Program::INPUT`], the input is written to a temporary file whose name ends in `suffix`;
 /// otherwise to standard input.
 ///
 /// # Errors
 ///
-/// If the program does not start, or had to be killed. No process and no file is left behind in any case.
+/// If the program does not start, or had to be killed. In no case is a process or a file left behind.
 pub fn run(
     program: &Program,
     input: &[u8],
@@ -259,7 +260,7 @@ pub fn run(
     Ok(finished)
 }
 
-/// An argument with the name of a file in the place of the placeholder.
+/// Replaces the placeholder in an argument by the name of a file.
 fn with_file(argument: &OsStr, placeholder: &str, file: Option<&Path>) -> OsString {
     let (Some(text), Some(file)) = (argument.to_str(), file) else { return argument.to_owned() };
     let mut parts = text.split(placeholder);
@@ -271,7 +272,7 @@ fn with_file(argument: &OsStr, placeholder: &str, file: Option<&Path>) -> OsStri
     replaced
 }
 
-/// A child that is not yet reaped.
+/// A child process that is not reaped yet.
 struct Running {
     child: Child,
     group: Pid,
@@ -280,16 +281,16 @@ struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // A child that cannot be waited for is no child of ours any more.
+        // If the child cannot be waited for, it is no longer a child of this process.
         let _ = self.end();
     }
 }
 
 impl Running {
-    /// Kills whatever is left of the group and reaps the child.
+    /// Kills the rest of the process group and reaps the child.
     fn end(&mut self) -> io::Result<ExitStatus> {
         if !self.reaped {
-            // Fails only if there is nobody left to kill.
+            // This fails only if no process of the group is left.
             let _ = kill_process_group(self.group, Signal::KILL);
         }
         let status = self.child.wait();
@@ -315,12 +316,12 @@ impl Running {
             set(Resource::As, memory)?;
         }
         if let Some(deadline) = limits.deadline {
-            // Should we die before we can kill it, it must not run forever.
+            // If this process dies before it can kill the child, the child must not run forever.
             let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
             let seconds = deadline.saturating_duration_since(Instant::now()).as_secs();
             set(Resource::Cpu, seconds.saturating_add(10).saturating_mul(cores))?;
         }
-        // A crashing program leaves no file.
+        // A crashing program must not leave a core file.
         set(Resource::Core, 0)
     }
 
@@ -332,7 +333,7 @@ impl Running {
         }
     }
 
-    /// Feeds and reads the child until it ends.
+    /// Writes to the child and reads from it until it ends.
     fn attend(
         mut self,
         name: &str,
@@ -355,7 +356,8 @@ impl Running {
             if limits.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
                 return Err(ProcessError::Deadline { program: program() });
             }
-            // Asked before the pipes are read: what a child wrote before its end is then in the pipes.
+            // This is asked before the pipes are read, so that everything the child wrote before its end is in the
+            // pipes.
             if self.has_ended() {
                 let status = self.end().map_err(system)?;
                 while stdout.collect() == Progress::More && !stdout.overflowed {}
@@ -382,13 +384,13 @@ impl Running {
             waiting.extend(stderr.pipe.iter().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
             let patience = if waiting.is_empty() { nap } else { TICK };
             nap = TICK.min(2 * nap);
-            // Interrupted by a signal or not, the next turn looks at everything again.
+            // Even if a signal interrupts the wait, the next iteration checks everything again.
             let _ = poll(&mut waiting, Timespec::try_from(patience).ok().as_ref());
         }
     }
 }
 
-/// The child's standard input and what it has still to be fed.
+/// The child's standard input, and the input that is still to be written.
 struct Feeder<'a> {
     pipe: Option<ChildStdin>,
     rest: &'a [u8],
@@ -400,7 +402,7 @@ impl Feeder<'_> {
         Ok(Feeder { pipe, rest: input })
     }
 
-    /// Writes what fits. A child that does not read on has its reasons; its answer decides.
+    /// Writes as much as the pipe takes. If the child stops reading, that is not an error; its answer decides.
     fn feed(&mut self) {
         while let Some(pipe) = &mut self.pipe {
             match pipe.write(self.rest) {
@@ -413,7 +415,7 @@ impl Feeder<'_> {
     }
 }
 
-/// One output of the child and what is kept of it.
+/// One output stream of the child, and the bytes that are kept of it.
 struct Collector<P> {
     pipe: Option<P>,
     kept: Vec<u8>,
@@ -423,9 +425,9 @@ struct Collector<P> {
 
 #[derive(PartialEq, Eq)]
 enum Progress {
-    /// There may be more at once.
+    /// More bytes may be available at once.
     More,
-    /// There is nothing to read now, or ever.
+    /// No bytes are available now, or the stream has ended.
     Nothing,
 }
 
@@ -435,7 +437,7 @@ impl<P: Read + AsFd> Collector<P> {
         Ok(Collector { pipe, kept: Vec::new(), limit, overflowed: false })
     }
 
-    /// Reads what is there, at most one turn of it; what exceeds the limit is dropped.
+    /// Reads available bytes, at most [`TURN`] of them. Bytes beyond the limit are discarded.
     fn collect(&mut self) -> Progress {
         let mut buffer = [0; 1 << 14];
         let mut taken = 0;

@@ -4,16 +4,16 @@
 //! Verification", CADE 2017 (the RUP part), and K. Fazekas, F. Pollitt, M. Fleury, A. Biere, "Certifying
 //! Incremental SAT Solving", LPAR 2024 (weakened and restored clauses, conclusions under assumptions).
 //!
-//! A derived clause comes with hints, the ids of clauses that refute its negation one unit after the other.
-//! Following them is linear in their total length; there is no search and no watch list, so the checker shares
-//! no idea, let alone code, with the solver it checks.
+//! A derived clause comes with hints: the ids of clauses that refute its negation by unit propagation, in this order.
+//! Following them takes time linear in their total length. There is no search and no watch list, so the checker
+//! shares neither algorithms nor code with the solver that it checks.
 //!
-//! Invariant (implied): every clause in the store follows from clauses the caller has promised. An original
-//! clause must be one of those promised; a derived one is checked; a weakened one was in the store before and is
-//! only kept aside. Clauses that are not implied, such as definitions of fresh variables (RAT), are rejected;
-//! the adapter leaves the only technique of CaDiCaL that makes them (`factor`) switched off.
+//! Invariant (implied): every clause in the store follows from clauses that the caller has announced. An original
+//! clause must be one of those announced; a derived one is checked; a weakened one was in the store before and is
+//! only set aside. Clauses that are not implied, such as definitions of fresh variables (RAT), are rejected; the
+//! adapter switches off the only technique of CaDiCaL that makes them (`factor`).
 //!
-//! Invariant (first failure): after the first rejected step nothing is accepted any more.
+//! Invariant (first failure): after the first rejected step, no step is accepted any more.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
@@ -21,26 +21,26 @@ use thiserror::Error;
 /// The id of a clause in a proof.
 pub type ClauseId = i64;
 
-/// Why a proof is rejected.
+/// Why a proof was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ProofError {
-    /// The solver uses a clause that nobody gave it.
+    /// The solver uses an original clause that it was not given.
     #[error("original clause {id} was never added")]
     ForeignOriginal {
         /// The clause.
         id: ClauseId,
     },
-    /// Two clauses have one id.
+    /// Two clauses have the same id.
     #[error("clause id {id} is used twice")]
     RepeatedId {
         /// The id.
         id: ClauseId,
     },
-    /// A hint or a deletion names a clause that is not there.
+    /// A hint or a deletion names a clause that does not exist.
     #[error("step {step} refers to clause {id}, which does not exist")]
     MissingClause {
-        /// Id of the step.
+        /// The id of the step.
         step: ClauseId,
         /// The missing clause.
         id: ClauseId,
@@ -59,28 +59,28 @@ pub enum ProofError {
         /// The derived clause.
         id: ClauseId,
     },
-    /// The clause is only satisfiability-preserving, which this checker does not accept.
+    /// The clause only preserves satisfiability, which this checker does not accept.
     #[error("clause {id} is not implied but claimed by a witness literal")]
     NotImplied {
         /// The derived clause.
         id: ClauseId,
     },
-    /// A restored clause differs from the one that was put aside.
+    /// A restored clause differs from the one that was set aside.
     #[error("clause {id} is restored but was not put aside in this form")]
     WrongRestore {
         /// The clause.
         id: ClauseId,
     },
-    /// A literal that is zero or out of range.
+    /// A literal is zero or out of range.
     #[error("clause {id} contains an invalid literal")]
     InvalidLiteral {
         /// The clause.
         id: ClauseId,
     },
-    /// The solver did not say which clause shows unsatisfiability.
+    /// The solver did not say which clause proves unsatisfiability.
     #[error("the proof has no conclusion")]
     NoConclusion,
-    /// The concluding clause contains something else than negated assumptions.
+    /// The concluding clause contains a literal that is not a negated assumption.
     #[error("concluding clause {id} contains {literal}, which is not the negation of an assumption")]
     ForeignLiteral {
         /// The clause.
@@ -93,33 +93,33 @@ pub enum ProofError {
 #[derive(Clone, Debug)]
 struct Stored {
     literals: Box<[i32]>,
-    /// Put aside by the solver: its deletion must not remove it, because it may come back.
+    /// Whether the solver has set the clause aside: deleting it must not remove it, because it may be restored.
     weakened: bool,
 }
 
 /// Checks one proof, step by step. Literals are in DIMACS numbering.
 ///
-/// The owner of the solver [promises](ProofChecker::promise) every clause before it adds it; the tracer of the
-/// solver reports the steps; after an unsatisfiable answer, [`ProofChecker::verified_core`] has the last word.
+/// The owner of the solver [announces](ProofChecker::promise) every clause before adding it, and the solver's tracer
+/// reports the steps. After an unsatisfiable answer, [`ProofChecker::verified_core`] tells whether it is proved.
 #[derive(Clone, Debug, Default)]
 pub struct ProofChecker {
     store: FxHashMap<ClauseId, Stored>,
-    /// Clauses promised and not yet reported as original, as sorted sets with their number.
+    /// The clauses that were announced and not yet reported as original, as sorted sets with their multiplicity.
     promised: FxHashMap<Box<[i32]>, u32>,
-    /// Per variable: 1 true, -1 false, 0 open. All zero between steps.
+    /// The value of each variable: 1 for true, -1 for false, 0 for open. All are zero between steps.
     values: Vec<i8>,
-    /// Variables with a value.
+    /// The variables that have a value.
     assigned: Vec<usize>,
-    /// Clauses that conclude the current call.
+    /// The clauses that conclude the current call.
     conclusion: Vec<ClauseId>,
-    /// Clauses that go with the current call.
+    /// The clauses that are removed after the current call.
     temporary: Vec<ClauseId>,
     failure: Option<ProofError>,
     steps: u64,
 }
 
 impl ProofChecker {
-    /// A checker before the first clause.
+    /// A checker without clauses.
     #[must_use]
     pub fn new() -> ProofChecker {
         ProofChecker::default()
@@ -130,7 +130,7 @@ impl ProofChecker {
         *self.promised.entry(as_set(clause)).or_default() += 1;
     }
 
-    /// The solver has taken over a clause of the caller.
+    /// Reports that the solver has accepted a clause of the caller.
     pub fn original(&mut self, id: ClauseId, clause: &[i32]) {
         self.step(|checker| {
             let set = as_set(clause);
@@ -143,7 +143,7 @@ impl ProofChecker {
         });
     }
 
-    /// The solver has derived a clause; `witness` is zero for a clause that is implied.
+    /// Reports that the solver has derived a clause; `witness` is zero for a clause that is implied.
     pub fn derived(&mut self, id: ClauseId, witness: i32, clause: &[i32], hints: &[ClauseId]) {
         self.step(|checker| {
             if witness != 0 {
@@ -154,13 +154,13 @@ impl ProofChecker {
         });
     }
 
-    /// The solver has derived a clause for the conclusion of this call only.
+    /// Reports that the solver has derived a clause that only serves to conclude this call.
     pub fn derived_for_conclusion(&mut self, id: ClauseId, clause: &[i32], hints: &[ClauseId]) {
         self.derived(id, 0, clause, hints);
         self.temporary.push(id);
     }
 
-    /// The solver has put a clause aside, to be restored when new clauses or assumptions need it.
+    /// Reports that the solver has set a clause aside, to be restored when new clauses or assumptions need it.
     pub fn weakened(&mut self, id: ClauseId) {
         self.step(|checker| {
             let stored = checker.store.get_mut(&id).ok_or(ProofError::MissingClause { step: id, id })?;
@@ -169,7 +169,7 @@ impl ProofChecker {
         });
     }
 
-    /// The solver has brought back a clause it had put aside.
+    /// Reports that the solver has restored a clause that it had set aside.
     pub fn restored(&mut self, id: ClauseId, clause: &[i32]) {
         self.step(|checker| match checker.store.get_mut(&id) {
             Some(stored) if stored.weakened && as_set(&stored.literals) == as_set(clause) => {
@@ -180,7 +180,7 @@ impl ProofChecker {
         });
     }
 
-    /// The solver has deleted a clause.
+    /// Reports that the solver has deleted a clause.
     pub fn deleted(&mut self, id: ClauseId) {
         self.step(|checker| match checker.store.get(&id) {
             None => Err(ProofError::MissingClause { step: id, id }),
@@ -192,7 +192,7 @@ impl ProofChecker {
         });
     }
 
-    /// The solver starts another call; what concluded the last one no longer counts.
+    /// Reports that the solver starts another call; the conclusion of the last one no longer counts.
     pub fn new_query(&mut self) {
         self.conclusion.clear();
         for id in self.temporary.drain(..) {
@@ -200,17 +200,18 @@ impl ProofChecker {
         }
     }
 
-    /// The solver claims that the clauses `ids` show unsatisfiability under the assumptions.
+    /// Reports that the solver claims that the clauses `ids` prove unsatisfiability under the assumptions.
     pub fn concluded(&mut self, ids: &[ClauseId]) {
         self.conclusion.clear();
         self.conclusion.extend_from_slice(ids);
     }
 
-    /// The assumptions, as literals, that the concluding clause refutes; empty if there is no model at all.
+    /// The assumptions, as literals, that the concluding clause refutes; empty if the clauses alone are
+    /// unsatisfiable.
     ///
     /// # Errors
     ///
-    /// The first step that was rejected, or what is wrong with the conclusion.
+    /// Returns the first step that was rejected, or says what is wrong with the conclusion.
     pub fn verified_core(&self, assumptions: &[i32]) -> Result<Vec<i32>, ProofError> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -227,7 +228,7 @@ impl ProofChecker {
         stored.literals.iter().map(negated).collect()
     }
 
-    /// Steps looked at so far.
+    /// The number of steps checked so far.
     #[must_use]
     pub fn steps(&self) -> u64 {
         self.steps
@@ -254,7 +255,7 @@ impl ProofChecker {
         }
     }
 
-    /// Makes sure that every literal of `clause` has a place in `values`.
+    /// Makes sure that every literal of `clause` has an entry in `values`.
     fn make_room(&mut self, id: ClauseId, clause: &[i32]) -> Result<(), ProofError> {
         if clause.contains(&0) || clause.contains(&i32::MIN) {
             return Err(ProofError::InvalidLiteral { id });

@@ -1,7 +1,7 @@
-//! Forall-exists questions: the trait of their solvers, answers and certificates.
+//! Forall-exists queries: the trait of their solvers, their answers and certificates.
 //!
 //! A [`Question`] asks whether for all values of its universal variables there are values of its existential
-//! ones that make a term true. Inclusion of parametric sets is of this kind; see [`crate::inclusion`].
+//! variables that make a term true. Inclusion of parametric sets is such a query; see [`crate::inclusion`].
 //!
 //! ```text
 //! verify    re-checks an answer with a fresh SAT solver and fresh clauses
@@ -12,9 +12,9 @@
 //!
 //! # Certificates
 //!
-//! True: vectors `t1 .. tk` of terms over the universal variables, one term per existential variable, such
-//! that everywhere at least one of them is a witness: `not M(x, t1(x)) & .. & not M(x, tk(x))` has no model.
-//! False: values `x*` such that `M(x*, y)` has no model. Either is one SAT call for [`verify()`].
+//! True: vectors `t1 .. tk` of terms over the universal variables, one term for each existential variable, such that
+//! for all universal values at least one of them is a witness: `not M(x, t1(x)) & .. & not M(x, tk(x))` has no model.
+//! False: values `x*` such that `M(x*, y)` has no model. Checking either takes one SAT call in [`verify()`].
 
 pub mod embedded;
 pub mod external;
@@ -36,23 +36,24 @@ pub use self::verify::{CertificateError, Proofs, verify};
 use crate::interrupt::Interrupt;
 use crate::sat::{Limits, UnknownReason};
 
-/// Is it true that for all `universal` there are `existential` such that `matrix`?
+/// Asks whether for all `universal` variables there are `existential` ones such that `matrix` is true.
 ///
-/// Every variable of the matrix is in one of the two lists, none in both.
+/// Every variable of the matrix is in exactly one of the two lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// The variables of the outer block.
     pub universal: Vec<VarId>,
     /// The variables of the inner block.
     pub existential: Vec<VarId>,
-    /// What is to be made true.
+    /// The term that is to be made true.
     pub matrix: Term,
 }
 
-/// What a solver says about a [`Question`].
+/// The answer of a solver to a [`Question`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum QbfAnswer {
-    /// It is true. A solver without certificates gives none; then this is a claim, and nobody can check it.
+    /// It is true. A solver that cannot give certificates gives no witness; then the answer is a claim that cannot be
+    /// checked.
     True(Option<Witness>),
     /// It is false.
     False(Counterexample),
@@ -60,34 +61,34 @@ pub enum QbfAnswer {
     Unknown(UnknownReason),
 }
 
-/// Why a question is true: everywhere one of the vectors makes the matrix true.
+/// Why a question is true: for all universal values, one of the vectors makes the matrix true.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Witness {
-    /// Per vector one term over the universal variables for each existential variable, in their order.
+    /// For each vector, one term over the universal variables for each existential variable, in their order.
     pub vectors: Vec<Vec<Term>>,
 }
 
-/// Why a question is false: here no existential values make the matrix true.
+/// Why a question is false: for these universal values, no existential values make the matrix true.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counterexample {
-    /// One value per universal variable, in their order.
+    /// One value for each universal variable, in their order.
     pub values: Vec<bool>,
 }
 
 /// A solver for forall-exists questions.
 ///
-/// Contract: an answer is never guessed. `False` always carries its counterexample, `True` its witness if the
-/// solver can give one; whatever goes wrong is `Unknown` with a reason. The same calls in the same order give
-/// the same answers, certificates included, unless a deadline or an interrupt cuts in.
+/// Contract: an answer is never guessed. `False` always has its counterexample, and `True` its witness if the solver
+/// can give one; whatever goes wrong is `Unknown` with a reason. The same calls in the same order give the same
+/// answers, including certificates, unless a deadline or an interrupt stops the solver.
 pub trait QbfSolver {
     /// The name used in reports.
     fn name(&self) -> &str;
 
-    /// Decides `question` within `limits`, which count over the whole call, and until interrupted. The terms of
-    /// a witness are made in `arena`.
+    /// Decides `question` within `limits`, which are for the whole call, and unless interrupted. The terms of a
+    /// witness are made in `arena`.
     ///
     /// # Panics
-    /// If the matrix has a variable that is not in the question.
+    /// Panics if the matrix has a variable that is not in the question.
     fn solve(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> QbfAnswer;
 
     /// The handle that stops a running or future `solve` from another thread, within 100 ms.
@@ -96,27 +97,27 @@ pub trait QbfSolver {
     /// Replaces the solver's interrupt, so that one handle stops many solvers.
     fn share_interrupt(&mut self, interrupt: &Interrupt);
 
-    /// Work done so far, over all calls.
+    /// The work done so far, over all calls.
     fn statistics(&self) -> QbfStatistics;
 }
 
-/// Work of one solver since it was made. A solver that does not know a number leaves it at zero.
+/// The work of one solver since it was made. Numbers that a solver does not know are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QbfStatistics {
-    /// Calls of `solve`.
+    /// The number of calls of `solve`.
     pub solves: u64,
-    /// Questions answered with true.
+    /// The number of questions answered with true.
     pub trues: u64,
-    /// Questions answered with false.
+    /// The number of questions answered with false.
     pub falses: u64,
-    /// Candidates for a counterexample that had a witness.
+    /// The number of candidates for a counterexample that had a witness.
     pub refinements: u64,
-    /// Refinements by the terms that the shapes of both sides suggest, without help of a SAT solver.
+    /// The number of refinements by terms that were derived from the structure of both sides, without a SAT solver.
     pub structural: u64,
-    /// Refinements by terms, of which not all are constants.
+    /// The number of refinements by terms that are not all constant.
     pub functional: u64,
-    /// Calls of a SAT solver.
+    /// The number of calls of a SAT solver.
     pub sat_calls: u64,
-    /// Conflicts of the SAT solvers.
+    /// The number of conflicts of the SAT solvers.
     pub conflicts: u64,
 }

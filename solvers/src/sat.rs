@@ -1,4 +1,4 @@
-//! The narrow interface to SAT solvers.
+//! The interface to SAT solvers.
 //!
 //! # State contract
 //!
@@ -12,8 +12,8 @@
 //! | `core` | `Unsat` |
 //! | `num_vars`, `interrupt`, `statistics`, `name` | every state |
 //!
-//! Adapters check the contract with `debug_assert!`. In a release build a violation is harmless, but what it
-//! returns means nothing.
+//! Adapters check the contract with `debug_assert!`. In a release build a violation does no harm, but the returned
+//! value has no meaning.
 
 use std::time::Instant;
 
@@ -27,11 +27,11 @@ use crate::proof::ProofError;
 
 /// An incremental SAT solver.
 ///
-/// As a [`ClauseSink`] it receives clauses, which stay for good; repeated and complementary literals are allowed,
-/// and so is the empty clause. Variables come into being when they are first used, in a clause, an assumption or
-/// a phase; `new_var` hands out one that nobody has used yet. Assumptions hold for one call of `solve`.
+/// As a [`ClauseSink`] it receives clauses, which are permanent; repeated and complementary literals are allowed, and
+/// so is the empty clause. A variable is created when it is first used in a clause, an assumption or a phase;
+/// `new_var` returns one that was not used yet. Assumptions apply to one call of `solve`.
 ///
-/// See the [module documentation](self) for the state contract.
+/// The [module documentation](self) has the state contract.
 pub trait SatSolver: ClauseSink {
     /// The name used in reports.
     fn name(&self) -> &str;
@@ -39,21 +39,21 @@ pub trait SatSolver: ClauseSink {
     /// One more than the largest variable index in use.
     fn num_vars(&self) -> u32;
 
-    /// Asks the search to try `lit` before its negation. A hint: it never changes an answer.
+    /// Asks the search to try `lit` before its negation. This is a hint and never changes an answer.
     fn set_phase(&mut self, lit: Lit);
 
-    /// Takes back the hint of [`SatSolver::set_phase`] for `var`.
+    /// Withdraws the hint of [`SatSolver::set_phase`] for `var`.
     fn clear_phase(&mut self, var: Var);
 
-    /// Decides the clauses under `assumptions`, within `limits` and until interrupted.
+    /// Decides the clauses under `assumptions`, within `limits` and unless interrupted.
     fn solve(&mut self, assumptions: &[Lit], limits: &Limits) -> Answer;
 
     /// Whether the model makes `lit` true. The model is total: a variable that no clause constrains has a
     /// value as well, and exactly one of `lit` and `!lit` is true.
     fn value(&self, lit: Lit) -> bool;
 
-    /// Assumptions of the last call that cannot hold together with the clauses. A subset of the assumptions as
-    /// they were passed, not necessarily a minimal one.
+    /// Assumptions of the last call that are unsatisfiable together with the clauses. It is a subset of the
+    /// assumptions as they were passed, not necessarily a minimal one.
     fn core(&self) -> &[Lit];
 
     /// The handle that stops a running or future `solve` from another thread.
@@ -65,16 +65,16 @@ pub trait SatSolver: ClauseSink {
     /// Replaces the solver's interrupt, so that one handle stops many solvers.
     fn share_interrupt(&mut self, interrupt: &Interrupt);
 
-    /// Work done so far, over all calls.
+    /// The work done so far, over all calls.
     fn statistics(&self) -> Statistics;
 }
 
-/// What a solver says about a formula.
+/// The answer of a solver about a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// There is a model; read it with [`SatSolver::value`].
     Sat,
-    /// There is none under these assumptions; read the reason with [`SatSolver::core`].
+    /// There is no model under these assumptions; read the reason with [`SatSolver::core`].
     Unsat,
     /// Neither is known.
     Unknown(UnknownReason),
@@ -84,43 +84,43 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum UnknownReason {
-    /// Somebody asked to stop.
+    /// An interrupt was requested.
     #[error("interrupted")]
     Interrupted,
     /// The deadline of the call has passed.
     #[error("the deadline has passed")]
     Deadline,
-    /// The call used up its conflicts.
+    /// The call reached its limit of conflicts.
     #[error("the limit of conflicts is reached")]
     ConflictLimit,
-    /// The call used up its decisions.
+    /// The call reached its limit of decisions.
     #[error("the limit of decisions is reached")]
     DecisionLimit,
-    /// This solver cannot count what the call wants limited, and will not exceed a limit unknowingly.
+    /// The solver cannot count what the call limits, so it refuses the call rather than exceed the limit unknowingly.
     #[error("`{solver}` cannot limit conflicts or decisions")]
     LimitUnsupported {
-        /// Name of the solver.
+        /// The name of the solver.
         solver: String,
     },
     /// The solver found no model, but its proof was not accepted.
     #[error("the proof of unsatisfiability is rejected: {0}")]
     UnverifiedUnsat(#[from] ProofError),
-    /// An external program failed or was caught lying.
+    /// An external program failed or gave a wrong answer.
     #[error(transparent)]
     External(#[from] ExternalFailure),
-    /// The solver stopped of its own accord.
+    /// The solver stopped without reaching a limit.
     #[error("the solver gave up")]
     GaveUp,
 }
 
-/// How much work one call of `solve` may do.
+/// The limits of one call of `solve`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// Most conflicts.
+    /// The largest number of conflicts.
     pub conflicts: Option<u64>,
-    /// Most decisions.
+    /// The largest number of decisions.
     pub decisions: Option<u64>,
-    /// When to stop.
+    /// The time at which to stop.
     pub deadline: Option<Instant>,
 }
 
@@ -128,7 +128,7 @@ impl Limits {
     /// No limit at all.
     pub const NONE: Limits = Limits { conflicts: None, decisions: None, deadline: None };
 
-    /// Why a call must not go on, or not even start, whatever work it has done.
+    /// The reason why a call must stop now or must not start, apart from limits of conflicts and decisions.
     pub(crate) fn stop_reason(&self, interrupt: &Interrupt) -> Option<UnknownReason> {
         if interrupt.is_requested() {
             Some(UnknownReason::Interrupted)
@@ -140,28 +140,28 @@ impl Limits {
     }
 }
 
-/// Work of one solver since it was made.
+/// The work of one solver since it was made.
 ///
-/// A solver that does not know a number leaves it at zero.
+/// Numbers that a solver does not know are zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Calls of `solve`.
+    /// The number of calls of `solve`.
     pub solves: u64,
-    /// Variables in use.
+    /// The number of variables in use.
     pub variables: u64,
-    /// Clauses added.
+    /// The number of clauses added.
     pub clauses: u64,
-    /// Conflicts.
+    /// The number of conflicts.
     pub conflicts: u64,
-    /// Decisions.
+    /// The number of decisions.
     pub decisions: u64,
-    /// Propagated literals.
+    /// The number of propagated literals.
     pub propagations: u64,
-    /// Proof steps that were checked.
+    /// The number of proof steps that were checked.
     pub proof_steps: u64,
 }
 
-/// Where an adapter stands in the state contract.
+/// The state of an adapter in the state contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     Input,
@@ -180,7 +180,7 @@ impl From<&Answer> for State {
     }
 }
 
-/// The smallest number of variables that covers `lits` as well.
+/// The smallest number of variables, at least `num_vars`, that includes those of `lits`.
 pub(crate) fn raise_num_vars(num_vars: u32, lits: &[Lit]) -> u32 {
     lits.iter().map(|lit| lit.vidx32() + 1).fold(num_vars, u32::max)
 }

@@ -1,7 +1,7 @@
-//! Who answers the questions of a run: the user's choice, and what was counted.
+//! The solvers that a run uses: the user's choice, and statistics.
 //!
-//! [`Choice`] is what the user says. [`Solvers`] makes the solvers of one run as the choice wants them; its copies
-//! count together, from any thread.
+//! [`Choice`] is the user's choice. [`Solvers`] makes the solvers of one run accordingly; its copies share their
+//! statistics, from any thread.
 //!
 //! | choice | SAT questions of engines | inclusion questions that reach a 2QBF solver |
 //! |---|---|---|
@@ -9,9 +9,8 @@
 //! | an external program | the program; CaDiCaL for what it fails at, and for questions with limited conflicts | the program; [`Embedded`] for what it fails at |
 //! | a race | | [`Embedded`] and a program side by side; the first certified answer wins |
 //!
-//! What an external program says without evidence ("unsatisfiable", "true") is used, and counted as a *claim*. So
-//! results that rest on claims must be certified by somebody who does not ask these solvers: the certifier makes
-//! its own.
+//! Answers of an external program without evidence ("unsatisfiable", "true") are used, and counted as *claims*. So
+//! results that depend on claims must be certified without these solvers: the certifier makes its own.
 
 mod sat;
 
@@ -35,24 +34,24 @@ use crate::tally::Tally;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ChoiceError {
-    /// Nothing is chosen.
+    /// The choice is empty.
     #[error(transparent)]
     Empty(#[from] EmptyCommand),
-    /// The program is not there.
+    /// The program does not exist.
     #[error("there is no program `{0}`, neither at this path nor in `PATH`")]
     Missing(String),
-    /// A race has nobody to race with.
+    /// No program is installed that could take part in a race.
     #[error("none of the known QBF solvers is installed; `cusp solvers` lists them")]
     NobodyToRaceWith,
-    /// A QBF program that wants an output file.
+    /// The command of a QBF program has an output file.
     #[error("QBF solvers answer on standard output; `{{output}}` is for SAT solvers")]
     OutputFile,
-    /// The program does not run.
+    /// The program could not be run.
     #[error(transparent)]
     Broken(#[from] ProcessError),
 }
 
-/// Who answers SAT questions.
+/// The solver for SAT queries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SatChoice {
     /// CaDiCaL in this process.
@@ -63,8 +62,8 @@ pub enum SatChoice {
 }
 
 impl SatChoice {
-    /// `cadical`, the name or path of a program, or a command with `{file}` in the place of the formula's file; a
-    /// command of several words without it reads the formula from standard input.
+    /// Parses `cadical`, the name or path of a program, or a command with `{file}` in place of the formula's file; a
+    /// command of several words without `{file}` reads the formula from standard input.
     ///
     /// # Errors
     /// If there is no such program.
@@ -81,7 +80,7 @@ impl SatChoice {
     }
 }
 
-/// Who answers questions with two quantifiers.
+/// The solver for queries with two quantifiers.
 #[derive(Clone, Debug, Default)]
 pub enum QbfChoice {
     /// The embedded solver.
@@ -89,16 +88,16 @@ pub enum QbfChoice {
     Embedded,
     /// An external program.
     Program(Box<ExternalQbf>),
-    /// The embedded solver and an external program side by side.
+    /// The embedded solver and an external program in parallel.
     Race(Box<ExternalQbf>),
 }
 
 impl QbfChoice {
-    /// `embedded`, `race` (with the first known program that is installed), `race:` and a program, the name or path
-    /// of a program, or a command as for [`SatChoice::parse`].
+    /// Parses `embedded`, `race` (with the first known program that is installed), `race:` followed by a program, the
+    /// name or path of a program, or a command as for [`SatChoice::parse`].
     ///
     /// # Errors
-    /// If there is no such program, or it does not tell its version.
+    /// If there is no such program, or if it does not print its version.
     pub fn parse(text: &str) -> Result<QbfChoice, ChoiceError> {
         match text.trim() {
             "embedded" => Ok(QbfChoice::Embedded),
@@ -133,19 +132,19 @@ fn installed(program: &Program) -> Result<(), ChoiceError> {
     program.find().map(|_| ()).ok_or_else(missing)
 }
 
-/// Who answers which questions.
+/// The solvers that the user has chosen.
 #[derive(Clone, Debug, Default)]
 pub struct Choice {
-    /// SAT questions of engines.
+    /// The solver for SAT queries of engines.
     pub sat: SatChoice,
-    /// Questions with two quantifiers.
+    /// The solver for queries with two quantifiers.
     pub qbf: QbfChoice,
     /// Whether engines keep sets in parametric form instead of projecting them. Inclusion of parametric sets is a
-    /// question with two quantifiers; that of projected sets mostly is none.
+    /// query with two quantifiers; that of projected sets mostly is not.
     pub parametric: bool,
 }
 
-/// Makes the solvers of one run, and counts what they do. Copies count together.
+/// Makes the solvers of one run, and counts what they do. Copies share their statistics.
 #[derive(Clone, Debug, Default)]
 pub struct Solvers {
     choice: Arc<Choice>,
@@ -160,21 +159,21 @@ struct Tallies {
     qbf_program: Arc<Tally>,
 }
 
-/// What an external program did that somebody should know about.
+/// What the user should know about an external program: claims and failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubt {
     /// The name of the program.
     pub program: String,
-    /// Answers of it that were used although nobody could check them.
+    /// The number of its answers that were used although they could not be checked.
     pub claims: u64,
-    /// Questions it failed to answer; others answered them.
+    /// The number of queries that it failed to answer; other solvers answered them.
     pub failures: u64,
-    /// Why the last one failed.
+    /// Why the last of them failed.
     pub last_failure: Option<String>,
 }
 
 impl Solvers {
-    /// The solvers of a run, which has asked nothing yet.
+    /// The solvers of a new run.
     #[must_use]
     pub fn new(choice: Choice) -> Solvers {
         Solvers { choice: Arc::new(choice), tallies: Arc::default() }
@@ -186,8 +185,8 @@ impl Solvers {
         self.choice.parametric
     }
 
-    /// A solver without clauses, for an engine. The interrupt stops it, and a child process gets so many bytes
-    /// of memory.
+    /// A solver without clauses, for an engine. The interrupt stops it, and the memory of a child process is limited
+    /// to this number of bytes.
     #[must_use]
     pub fn sat_solver(&self, interrupt: &Interrupt, memory: Option<u64>) -> Box<dyn SatSolver> {
         let cadical = || {
@@ -209,7 +208,7 @@ impl Solvers {
         }
     }
 
-    /// An inclusion check, for an engine. The embedded solver gives up on a question after so many conflicts.
+    /// An inclusion check, for an engine. The embedded solver gives up on a query after this number of conflicts.
     #[must_use]
     pub fn inclusion(&self, conflicts: u64, interrupt: &Interrupt, memory: Option<u64>) -> Inclusion {
         let external = |program: &ExternalQbf| {
@@ -233,7 +232,7 @@ impl Solvers {
         inclusion
     }
 
-    /// The external programs that were asked, SAT before QBF, with their names.
+    /// The external programs that were used, SAT before QBF, with their names.
     fn programs(&self) -> impl Iterator<Item = (String, &Tally, &'static str)> {
         let sat = match &self.choice.sat {
             SatChoice::Cadical => None,
@@ -260,13 +259,14 @@ impl Solvers {
         self.programs().map(doubt).filter(|doubt| doubt.claims + doubt.failures > 0).collect()
     }
 
-    /// How many answers were used although nobody could check them.
+    /// The number of answers that were used although they could not be checked.
     #[must_use]
     pub fn claims(&self) -> u64 {
         self.programs().map(|(_, tally, _)| tally.claims()).sum()
     }
 
-    /// Figures for reports: who answered, and what went wrong. A built-in solver that was not asked has none.
+    /// Statistics for reports: how many queries each solver answered, and what went wrong. A built-in solver that was
+    /// not used has no entry.
     #[must_use]
     pub fn figures(&self) -> Vec<(String, u64)> {
         let Tallies { cadical, embedded, .. } = &*self.tallies;

@@ -1,27 +1,27 @@
-//! How external programs tell their version.
+//! Gets the versions of external programs.
 
 use std::time::{Duration, Instant};
 
 use crate::interrupt::Interrupt;
 use crate::process::{ProcessError, ProcessLimits, Program, run};
 
-/// How long a program may take to tell its version.
+/// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most bytes it may take for it.
+/// The largest number of bytes that it may print for this.
 const MOST_OUTPUT: usize = 1 << 16;
 
-/// How a program tells its version.
+/// How a program prints its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VersionProbe {
-    /// When asked with this argument.
+    /// If it is called with this argument.
     Argument(&'static str),
-    /// Whenever it solves something.
+    /// Whenever it solves a formula.
     Banner,
-    /// Not at all.
+    /// It does not print its version.
     Never,
 }
 
-/// The version of a program, as it tells it itself.
+/// The version of a program, as printed by the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Version {
     /// The line with the version, such as `DepQBF 5.01`.
@@ -31,11 +31,11 @@ pub struct Version {
 }
 
 impl Version {
-    /// Asks a program for its version. `solving` is the program as it is called to solve `formula`. None if it
-    /// does not tell.
+    /// Gets the version of a program. `solving` is the command that solves `formula`. Returns `None` if the program
+    /// does not print a version.
     ///
     /// # Errors
-    /// If it does not start, does not come to an end, or is interrupted.
+    /// If the program does not start, does not end in time, or is interrupted.
     pub(crate) fn ask(
         probe: VersionProbe,
         solving: &Program,
@@ -55,7 +55,7 @@ impl Version {
             .find_map(|text| Version::find(&String::from_utf8_lossy(text))))
     }
 
-    /// The first line with a word like `5.01` or `v2.5`, or a first line that is one number.
+    /// Finds the first line with a word like `5.01` or `v2.5`, or a first line that is one number.
     pub(crate) fn find(text: &str) -> Option<Version> {
         let dotted = text.lines().find_map(|line| {
             let numbers = line.split_ascii_whitespace().find_map(version_numbers)?;
@@ -67,7 +67,7 @@ impl Version {
         })
     }
 
-    /// The numbers with dots between them.
+    /// The numbers, separated by dots.
     #[must_use]
     pub fn short(&self) -> String {
         let word = |word: &&str| version_numbers(word).as_ref() == Some(&self.numbers);
@@ -76,7 +76,7 @@ impl Version {
     }
 }
 
-/// Numbers with dots between them, perhaps after a `v` and before a comma.
+/// Numbers separated by dots, possibly after a `v` and before a comma, semicolon or colon.
 fn version_numbers(word: &str) -> Option<Vec<u32>> {
     let word = word.strip_prefix('v').unwrap_or(word).trim_end_matches([',', ';', ':']);
     let numbers: Option<Vec<u32>> = word.split('.').map(|number| number.parse().ok()).collect();

@@ -1,15 +1,15 @@
-//! Which globals a procedure may change, whatever the data.
+//! The globals that a procedure may change, whatever the values of variables.
 //!
-//! Only code that control may reach from the entry of its procedure counts, if calls return and runs end where
-//! they come to a forbidden label.
+//! Only edges that control may reach from the entry of their procedure are counted, under the assumptions that every
+//! call returns and that a run ends when it reaches a forbidden label.
 
 use super::encode::Model;
 use super::{Stop, poll};
 use crate::model::{Action, Edge, ProcId, Procedure, Var};
 
-/// For every procedure, the globals that it or a procedure below it assigns.
+/// For every procedure, the set of globals that are assigned by it or by a procedure that it calls, directly or not.
 pub(super) struct Assigned {
-    /// One bit for each global, in words.
+    /// One set for each procedure; a set is a bit vector with one bit for each global.
     sets: Vec<Vec<u64>>,
 }
 
@@ -50,7 +50,7 @@ impl Assigned {
         Ok(assigned)
     }
 
-    /// Adds the globals of a callee to its caller's; whether there are new ones.
+    /// Adds the callee's globals to the caller's, and tells whether the caller's set has grown.
     fn add(&mut self, callee: ProcId, caller: ProcId) -> bool {
         let mut grown = false;
         for word in 0..self.sets[callee.index()].len() {
@@ -67,7 +67,7 @@ impl Assigned {
     }
 }
 
-/// The edges that control may take in a procedure.
+/// The edges that control may take in a procedure if every condition may hold.
 fn reachable<'a>(model: &Model<'a>, id: ProcId) -> Vec<&'a Edge> {
     let procedure = model.program.procedure(id);
     let mut seen = vec![false; procedure.nodes as usize];

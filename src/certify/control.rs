@@ -1,12 +1,12 @@
-//! Safety by control flow alone.
+//! Checks a proof of safety that looks at control flow alone.
 
 use super::values::{self, Answer};
 use super::{Forbidden, Stop, poll, reject};
 use crate::budget::Budget;
 use crate::model::{Action, Node, ProcId, Procedure, Property, Task};
 
-/// Checks that no node or assertion that could violate the property can be reached, whatever
-/// the data: every edge can be taken, every call may return, every thread may start.
+/// Checks that control can reach no forbidden label and no assertion that could fail, whatever the values of
+/// variables. Every edge counts as possible, every call as returning, and every thread as able to start.
 pub(super) fn check(task: &Task, budget: &Budget) -> Result<(), Stop> {
     let program = &task.program;
     let forbidden = Forbidden::of(task);

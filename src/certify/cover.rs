@@ -1,11 +1,12 @@
-//! Whether a region lies in a union of regions.
+//! Decides whether a region of states is contained in a union of regions.
 //!
-//! Regions are grouped by what control looks like, and within a group by their *shape*: which
-//! variables are fixed or linked. Whether some region of a shape contains a given one is then one
-//! look-up of the given values under the shape's mask. There are few shapes, however many regions.
+//! Regions are grouped by control (which nodes the frames are at), and within a group by their *shape*: the set of
+//! variables that are fixed or linked. To decide whether some region of a shape contains a given one, the checker
+//! masks the given values with the shape's fixed variables and looks the result up. There are few shapes, however
+//! many regions there are.
 //!
-//! Threads are told apart by nothing but their state. Words of threads with the same control
-//! form a class, and a region may be laid against others with the threads of a class in any order.
+//! Threads are distinguished by nothing but their state. The words of threads with the same control form a class, and
+//! when a region is compared with others, the threads of a class may be taken in any order.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -17,14 +18,14 @@ use super::{Stop, poll};
 use crate::budget::Budget;
 use crate::model::cube::bits;
 
-/// Words of interchangeable threads: `count` blocks of `size` words.
+/// The words of interchangeable threads: `count` consecutive blocks of `size` words each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Class {
-    /// The first word.
+    /// The position of the first word.
     pub first: usize,
-    /// Words of one thread.
+    /// How many words one thread has.
     pub size: usize,
-    /// Threads.
+    /// How many threads there are.
     pub count: usize,
 }
 
@@ -51,7 +52,7 @@ struct Shape<W> {
 }
 
 impl<W: Words> Shape<W> {
-    /// Whether one of the regions contains this one.
+    /// Whether one of the shape's regions contains the given region.
     fn contains(&self, region: &Region<W>) -> bool {
         let known = self.known.as_ref().iter().zip(region.known.as_ref());
         if known.into_iter().any(|(ours, theirs)| ours & !theirs != 0) || self.linked & !region.equal() != 0 {
@@ -62,18 +63,20 @@ impl<W: Words> Shape<W> {
         self.values.binary_search_by(|probe| probe.as_ref().iter().copied().cmp(masked())).is_ok()
     }
 
-    /// The variables that are fixed here and open there, word by word.
+    /// The variables that the shape fixes and the given region leaves open, as one mask for each word.
     fn unresolved<'a>(&'a self, region: &'a Region<W>) -> impl Iterator<Item = u128> + 'a {
         self.known.as_ref().iter().zip(region.known.as_ref()).map(|(ours, theirs)| ours & !theirs)
     }
 
-    /// How many variables of the region stand between it and being contained.
+    /// How many variables of the given region must still be fixed or linked before it can be contained in a region of
+    /// this shape.
     fn distance(&self, region: &Region<W>) -> u32 {
         self.unresolved(region).map(u128::count_ones).sum::<u32>()
             + (self.linked & !region.equal()).count_ones()
     }
 
-    /// A variable that splits the region into a part nearer to being contained and another.
+    /// An open variable of the given region. Fixing it brings at least one of the two halves nearer to being
+    /// contained in a region of this shape.
     fn nearest(&self, region: &Region<W>) -> Option<Cell> {
         let open = self.unresolved(region).enumerate().find(|&(_, mask)| mask != 0);
         if let Some((word, mask)) = open {
@@ -84,7 +87,7 @@ impl<W: Words> Shape<W> {
         cells.into_iter().find(|&cell| region.get(cell).is_none())
     }
 
-    /// Whether one of the regions has a valuation in common with this one.
+    /// Whether one of the shape's regions has a valuation in common with the given region.
     fn overlaps(&self, region: &Region<W>) -> bool {
         if self.linked & region.different() != 0 {
             return false;
@@ -103,7 +106,7 @@ impl<W: Words> Shape<W> {
         if open > 10 || 1 << open > self.values.len() {
             return self.values.iter().any(|value| fits(value.as_ref()));
         }
-        // Few open variables and many regions: try all values instead.
+        // With few open variables and many regions, trying all values of the open variables is cheaper.
         let cells: Vec<Cell> = self
             .unresolved(region)
             .enumerate()
@@ -133,7 +136,7 @@ impl<W: Words> Group<W> {
         self.shapes[shape].values.push(value);
     }
 
-    /// Makes the group ready for questions.
+    /// Sorts the values of all shapes. The group can be searched only after this.
     pub fn finish(&mut self) {
         for shape in &mut self.shapes {
             shape.values.sort_unstable();
@@ -141,22 +144,22 @@ impl<W: Words> Group<W> {
         }
     }
 
-    /// The variables of any of the words that some region fixes.
+    /// The variables that some region of the group fixes in at least one of the given words.
     pub fn fixed_in(&self, words: Range<usize>) -> u128 {
         let of_shape =
             |shape: &Shape<W>| shape.known.as_ref()[words.clone()].iter().fold(0, |all, mask| all | mask);
         self.shapes.iter().fold(0, |all, shape| all | of_shape(shape))
     }
 
-    /// Whether one region contains this one as it stands.
+    /// Whether one region of the group contains the given region without reordering its threads.
     fn contains_as_is(&self, region: &Region<W>) -> bool {
-        // The common case: the very same region is there.
+        // In the common case the group has exactly the same region.
         let same = self.by_mask.get(&(region.known.clone(), region.linked));
         same.is_some_and(|&shape| self.shapes[shape].contains(region))
             || self.shapes.iter().any(|shape| shape.contains(region))
     }
 
-    /// Whether one region contains this one, in some order of its threads.
+    /// Whether one region of the group contains the given region, in some order of the given region's threads.
     pub fn contains(&self, region: &Region<W>, classes: &[Class], budget: &Budget) -> Result<bool, Stop> {
         if self.contains_as_is(region) {
             return Ok(true);
@@ -177,8 +180,8 @@ impl<W: Words> Group<W> {
         }
     }
 
-    /// A variable to split the region on, because a region that overlaps it fixes it. `None` if
-    /// nothing overlaps the region.
+    /// An open variable of the given region on which to split it: a region of the group that overlaps the given one
+    /// fixes or links this variable. `None` if no region of the group overlaps the given one.
     fn splitting_cell(&self, region: &Region<W>) -> Option<Cell> {
         let mut order: Vec<(u32, usize)> =
             self.shapes.iter().enumerate().map(|(i, shape)| (shape.distance(region), i)).collect();
@@ -188,8 +191,8 @@ impl<W: Words> Group<W> {
         overlapping.and_then(|shape| shape.nearest(region))
     }
 
-    /// A part of the region that no region of the group has anything in common with, if the
-    /// union does not contain it.
+    /// If the union of the group does not contain the given region, a part of the given region that is disjoint from
+    /// all regions of the group.
     pub fn hole(
         &self,
         region: Region<W>,
@@ -222,7 +225,7 @@ impl<W: Words> Group<W> {
     }
 }
 
-/// Compares the threads at two positions of a class.
+/// Compares the data of the threads at two positions of a class.
 fn compare<W: Words>(region: &Region<W>, class: Class, a: usize, b: usize) -> Ordering {
     let block = |i: usize| class.first + i * class.size..class.first + (i + 1) * class.size;
     let (known, value) = (region.known.as_ref(), region.value.as_ref());
@@ -250,8 +253,8 @@ pub(super) fn arrange<W: Words>(region: &mut Region<W>, classes: &[Class]) {
     }
 }
 
-/// Goes on to the next order of the threads; after the last, back to the first, with `false`.
-/// Equal threads are not told apart, so no order occurs twice.
+/// Permutes the threads to the next order. After the last order it goes back to the first one and returns `false`.
+/// Threads with equal data are not distinguished, so no order occurs twice.
 fn next_arrangement<W: Words>(region: &mut Region<W>, classes: &[Class]) -> bool {
     for &class in classes {
         // The successor in the lexicographic order, as in Knuth's algorithm L.

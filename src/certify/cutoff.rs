@@ -1,8 +1,9 @@
-//! The only way from a claimed cutoff to something that can be printed: see [`CutoffEvidence`] for what is checked.
+//! Checks claimed cutoffs. Only results that pass here can be printed. [`CutoffEvidence`] states what is checked.
 //!
-//! Whatever needs no search is always checked: candidates are counted again, proofs and runs go through the same checks
-//! as those about targets. That a round has the states it claims is checked by exploring it again. Where that is
-//! too much, the round counts as unchecked, and so does a result that rests on it; nothing is printed without saying so.
+//! Everything that can be checked without a search is always checked: candidates are counted again, and proofs and
+//! runs go through the same checks as those about targets. To check that a round reaches the states that it claims,
+//! the round is explored again. If that would take too many states, the round counts as unchecked, and so does every
+//! result that depends on it; the report says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,10 +16,10 @@ use crate::evidence::cutoff::{CutoffEvidence, Fewest, Found, Round, ThreadState}
 use crate::evidence::{NetCertificate, NetVerdict};
 use crate::net::{Initial, Marking, Net, PlaceId, Range, Target};
 
-/// Most states of one round that are explored again.
+/// A round is explored again only up to this number of states.
 pub const MOST_STATES: usize = 1_000_000;
 
-/// A result about numbers of threads that was checked. Only [`certify_cutoff`] makes one.
+/// A checked result about numbers of threads. Only [`certify_cutoff`] makes one.
 #[derive(Clone, Debug)]
 pub struct CertifiedCutoff {
     evidence: CutoffEvidence,
@@ -28,19 +29,19 @@ pub struct CertifiedCutoff {
 }
 
 impl CertifiedCutoff {
-    /// The rounds, each with whether all that it says was checked.
+    /// The rounds, each with a flag that tells whether all its claims were checked.
     #[must_use]
     pub fn rounds(&self) -> impl ExactSizeIterator<Item = (&Round, bool)> {
         self.evidence.rounds.iter().zip(self.checked.iter().copied())
     }
 
-    /// What they came to.
+    /// What the rounds showed.
     #[must_use]
     pub fn found(&self) -> &Found {
         &self.evidence.found
     }
 
-    /// The fewest threads that cover a target, if that is known.
+    /// The least number of threads with which a target can be covered, if it is known.
     #[must_use]
     pub fn threads_to_target(&self) -> Option<usize> {
         self.evidence.threads_to_target
@@ -59,12 +60,12 @@ impl CertifiedCutoff {
     }
 }
 
-/// Checks what is claimed about the number of threads of a system. The verdict about the targets is that of the net which
-/// the threads are a translation of, and was checked before. What the budget does not suffice for is not checked, and the
-/// result says so.
+/// Checks the claims about the number of threads of a system. The verdict about the targets is that of the net which
+/// the threads were translated from, and it was checked before. If the budget does not suffice for a check, the
+/// result is marked as unchecked.
 ///
 /// # Errors
-/// What is wrong with the evidence.
+/// Says what is wrong with the evidence.
 pub fn certify_cutoff(
     threads: &Net,
     evidence: CutoffEvidence,
@@ -74,10 +75,10 @@ pub fn certify_cutoff(
     certify_cutoff_within(threads, evidence, verdict, MOST_STATES, budget)
 }
 
-/// The same, with another limit to the states of a round.
+/// Like [`certify_cutoff`], with another limit to the number of states of a round.
 ///
 /// # Errors
-/// What is wrong with the evidence.
+/// Says what is wrong with the evidence.
 pub fn certify_cutoff_within(
     threads: &Net,
     evidence: CutoffEvidence,
@@ -98,7 +99,7 @@ pub fn certify_cutoff_within(
     Ok(CertifiedCutoff { evidence, verdict, checked, unchecked })
 }
 
-/// Checks everything; tells why a result is unchecked, if it is.
+/// Checks all conditions. Returns the reason why the result is not fully checked, if it is not.
 fn check(
     net: &Net,
     evidence: &CutoffEvidence,
@@ -117,7 +118,7 @@ fn check(
         check_candidates(&threads, &known, round, budget).map_err(at)?;
     }
     check_result(net, &threads, evidence, budget)?;
-    // What was explored may be large, so it comes last.
+    // Exploring the rounds again may be expensive, so it comes after all cheaper checks.
     let mut is_at_target = false;
     for (round, checked) in evidence.rounds.iter().zip(checked.iter_mut()) {
         let at = |stop: Stop| stop.at(format_args!("the round of {} threads", round.threads));
@@ -133,16 +134,20 @@ fn check(
     };
     let open = evidence.rounds.iter().zip(&*checked).find(|(_, checked)| !**checked);
     Ok(open.filter(|_| needs_rounds).map(|(round, _)| {
-        format!("{} threads have more than {most_states} states to look at again", round.threads)
+        format!(
+            "{} threads have more than {most_states} states, which is too many to explore again",
+            round.threads
+        )
     }))
 }
 
-/// What evidence says about markings, once it was checked.
+/// What the evidence shows about markings, after the evidence was checked.
 struct Known<'a> {
-    /// Uncoverable markings, each under one of its places.
+    /// Markings that cannot be covered, each stored under one of its places.
     uncoverable: BTreeMap<PlaceId, Vec<&'a Marking>>,
-    /// Whether nothing at all can be covered, not even the empty marking.
+    /// Whether no marking at all can be covered, not even the empty one.
     nothing: bool,
+    /// Markings that can be covered.
     coverable: BTreeSet<&'a Marking>,
 }
 
@@ -187,17 +192,20 @@ fn asking(net: &Net, markings: &[Marking]) -> Net {
     Net { targets: markings.iter().map(target).collect(), ..net.clone() }
 }
 
-/// What could lead out of a set of thread states.
+/// The ways in which a step could lead out of a set of thread states.
 #[derive(Default)]
 struct WaysOut {
-    /// A thread that moves leaves it, or one that all are told to leave.
+    /// Some step takes its moving thread out of the set, or a step without a moving thread (a broadcast) takes
+    /// another thread out of it.
     by_moving: bool,
-    /// A started thread, or one of an initial state, is not in it.
+    /// A thread of an initial state, or a newly started thread, is outside the set.
     by_starting: bool,
-    /// Who moves, who is there, and where the first goes.
+    /// Candidates: the thread state of the thread that moves, the thread state of another thread that the same step
+    /// takes out of the set, and the moving thread's state after the step.
     triples: BTreeSet<(ThreadState, ThreadState, ThreadState)>,
 }
 
+/// Computes all ways out of a set of thread states.
 fn ways_out(threads: &Threads<'_>, set: &BTreeSet<ThreadState>, budget: &Budget) -> Result<WaysOut, Stop> {
     let mut ways = WaysOut {
         by_starting: threads.first_thread_states().any(|first| !set.contains(&first)),
@@ -229,7 +237,7 @@ fn ways_out(threads: &Threads<'_>, set: &BTreeSet<ThreadState>, budget: &Budget)
     Ok(ways)
 }
 
-/// The marking that two threads of a candidate make together.
+/// The marking with the shared state and the two threads of a candidate before its step.
 fn together(((shared, mover), (_, other), _): &(ThreadState, ThreadState, ThreadState)) -> Marking {
     let mut marking = Marking::new();
     for &place in [shared, mover, other] {
@@ -238,7 +246,7 @@ fn together(((shared, mover), (_, other), _): &(ThreadState, ThreadState, Thread
     marking
 }
 
-/// Conditions 3 to 5.
+/// Checks conditions 3 to 5 of [`CutoffEvidence`].
 fn check_candidates(
     threads: &Threads<'_>,
     known: &Known<'_>,
@@ -274,7 +282,7 @@ fn check_candidates(
     }
 }
 
-/// Conditions 6 and 7, as far as they are not about what the rounds reach.
+/// Checks those parts of conditions 6 and 7 of [`CutoffEvidence`] that do not depend on what the rounds reach.
 fn check_result(
     net: &Net,
     threads: &Threads<'_>,
@@ -318,7 +326,7 @@ fn check_result(
     }
 }
 
-/// The number of threads that [`Fewest`] is about.
+/// Checks a claim about the least number of threads, and returns that number.
 fn check_fewest(net: &Net, threads: &Threads<'_>, fewest: &Fewest, budget: &Budget) -> Result<u128, Stop> {
     let [pool] = threads.free[..] else {
         return reject("not one local state holds any number of threads");
@@ -344,7 +352,8 @@ fn check_fewest(net: &Net, threads: &Threads<'_>, fewest: &Fewest, budget: &Budg
     }
 }
 
-/// Condition 2: whether the round could be explored again, and is as it says.
+/// Checks condition 2 of [`CutoffEvidence`] by exploring the round again. Returns `false` if the round has too many
+/// states to be explored in full.
 fn check_round(
     threads: &Threads<'_>,
     round: &Round,

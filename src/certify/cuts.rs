@@ -1,11 +1,11 @@
-//! The cuts of a whole program.
+//! The procedures of a whole program, divided into blocks at the cuts of a certificate.
 
 use super::encode::Model;
 use super::encode::body::Body;
 use super::{Stop, poll, reject};
 use crate::model::{Node, ProcId, Procedure};
 
-/// All procedures, cut at the given program counters.
+/// All procedures of the program, each cut at those of the given program counters that lie in it.
 pub(super) fn bodies<'a>(model: &Model<'a>, cuts: &[(ProcId, Node)]) -> Result<Vec<Body<'a>>, Stop> {
     let program = model.program;
     let mut by_procedure: Vec<Vec<Node>> = vec![Vec::new(); program.procedures.len()];

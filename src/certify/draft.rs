@@ -1,9 +1,9 @@
-//! Successors of regions, and whether a set of regions is closed under them.
+//! Computes successors of regions, and decides whether a set of regions is closed under them.
 //!
-//! The successors of a region need not be a region: `x := y` with `y` open ties two variables to
-//! each other. So a [`Draft`] is a region that contains all successors, and says which variable to
-//! decide next if it is too large. A draft that lies in the certificate settles the matter at
-//! once; otherwise the region before it is split, until the draft is exact.
+//! The successors of a region need not form a region: `x := y` with `y` open makes two variables equal. So a
+//! [`Draft`] is a region that contains all successors, and names the variable to decide next if it may contain other
+//! states as well. If the draft lies in the certificate, so do all successors. Otherwise the region before the step
+//! is split at that variable, until the draft is exact.
 
 use super::cover::{Class, Group};
 use super::region::{Cell, Region, Words};
@@ -12,21 +12,21 @@ use super::{Stop, poll};
 use crate::budget::Budget;
 use crate::model::{Action, Assign, Expr, Place, Program, Var};
 
-/// An open variable.
+/// An open variable on which a step is split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// Of the region before the step.
+    /// A variable of the region before the step.
     Before(Cell),
-    /// Of the region after it, which the step gave it.
+    /// A variable of the region after the step, to which the step gives a new value.
     After(Cell),
 }
 
-/// A part of a region, and of the choices in a step from it.
+/// A part of a region, together with a part of the choices that a step from it may make.
 #[derive(Clone, Debug)]
 pub(super) struct Fragment<W> {
-    /// The states before.
+    /// The states before the step.
     pub before: Region<W>,
-    /// New values that were decided.
+    /// New values that have been decided.
     pub chosen: Vec<(Cell, bool)>,
 }
 
@@ -43,19 +43,19 @@ impl<W: Words> Fragment<W> {
     }
 }
 
-/// Where the variables of a frame are.
+/// The words and bits in which the variables of a frame are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scope {
-    /// The word of the globals.
+    /// The index of the word that holds the globals.
     pub globals: usize,
-    /// The word of the locals.
+    /// The index of the word that holds the locals.
     pub locals: usize,
-    /// The bit of the first local.
+    /// The bit of the first local in that word.
     pub offset: u32,
 }
 
 impl Scope {
-    /// Where a variable is.
+    /// The cell of a variable.
     pub fn cell(self, var: Var) -> Cell {
         match var {
             Var::Global(i) => Cell { word: self.globals, bit: i },
@@ -67,23 +67,24 @@ impl Scope {
 /// A region that contains all successors of a fragment.
 #[derive(Clone, Debug)]
 pub(super) struct Draft<W> {
-    /// The states after.
+    /// The states after the step.
     pub region: Region<W>,
-    /// Variables whose value is not the one of the same variable before, word by word.
+    /// For each word, the variables to which the step gave a new value.
     pub fresh: W,
-    /// What to decide next, if the region may be too large.
+    /// The variable to decide next, if the region may be too large.
     pub undecided: Option<Pick>,
 }
 
 impl<W: Words> Draft<W> {
-    /// Nothing changes.
+    /// The draft of a step that changes no variable.
     pub fn unchanged(before: &Region<W>) -> Self {
         let mut fresh = before.known.clone();
         fresh.as_mut().fill(0);
         Self { region: before.clone(), fresh, undecided: None }
     }
 
-    /// Drops the states in which something is not possible; `false` if that is all of them.
+    /// Requires that something is possible. Returns `false` if it is possible in no state. If that depends on an open
+    /// variable, the draft keeps all states and notes the variable as undecided.
     pub fn require(&mut self, answer: Answer<Pick>) -> bool {
         match answer {
             Answer::No => false,
@@ -95,8 +96,8 @@ impl<W: Words> Draft<W> {
         }
     }
 
-    /// Gives a variable one of the values of an expression; `false` if it cannot have the one that
-    /// was decided.
+    /// Gives a variable one of the values that an expression can take. Returns `false` if the expression cannot take
+    /// the value that was decided for the variable.
     pub fn assign(&mut self, fragment: &Fragment<W>, cell: Cell, values: Values<Pick>) -> bool {
         let value = fragment.chosen(cell).or(match (values.can_be_false, values.can_be_true) {
             (Answer::No, _) => Some(true),
@@ -111,19 +112,20 @@ impl<W: Words> Draft<W> {
         }
     }
 
-    /// Gives a variable a value that no other variable depends on.
+    /// Gives a variable a value that does not depend on other variables: the given one, else the one that was
+    /// decided, else any.
     pub fn set(&mut self, fragment: &Fragment<W>, cell: Cell, value: Option<bool>) {
         self.fresh.as_mut()[cell.word] |= cell.mask();
         self.region.overwrite(cell, value.or(fragment.chosen(cell)));
     }
 
-    /// The new value of a variable, or what to decide for it.
+    /// The value of a variable after the step or, if it is open, the variable to decide.
     pub fn read(&self, cell: Cell) -> Result<bool, Pick> {
         let fresh = self.fresh.as_ref()[cell.word] & cell.mask() != 0;
         self.region.get(cell).ok_or(if fresh { Pick::After(cell) } else { Pick::Before(cell) })
     }
 
-    /// Demands that a condition can hold after the step.
+    /// Requires that a condition can hold after the step.
     pub fn enforce(
         &mut self,
         program: &Program,
@@ -136,7 +138,8 @@ impl<W: Words> Draft<W> {
     }
 }
 
-/// The values of an expression before a step; `other` is the passive thread, if one is meant.
+/// The values that an expression can take before a step. `other` is the frame of the passive thread, if passive
+/// variables are read.
 pub(super) fn values_before<W: Words>(
     program: &Program,
     region: &Region<W>,
@@ -158,8 +161,8 @@ fn read_before<W: Words>(
     region.get(cell).ok_or(Pick::Before(cell))
 }
 
-/// The data part of a step that keeps all frames; `None` if it is not possible. `others` are the
-/// frames that passive variables mean.
+/// The effect on the data of a step that neither adds nor removes a frame; `None` if the step is not possible.
+/// `others` are the frames that passive variables refer to.
 pub(super) fn local_step<W: Words>(
     program: &Program,
     action: &Action,
@@ -215,7 +218,8 @@ fn assign_step<W: Words>(
         Ok(values.can_be_true)
     };
     for &condition in &assign.constrain {
-        // For every passive thread on its own; if there is none, there is nothing to hold.
+        // A condition with passive reads must be satisfiable for each passive thread on its own. If there is none, it
+        // holds.
         let passive = program.exprs.reads(condition).any(|place| place.passive);
         let concerned: Vec<Option<Scope>> =
             if passive { others.iter().copied().map(Some).collect() } else { vec![None] };
@@ -229,26 +233,26 @@ fn assign_step<W: Words>(
     Ok(true)
 }
 
-/// What a step does to a fragment.
+/// The effect of a step on a fragment.
 pub(super) enum Effect<'a, W> {
-    /// It is not possible.
+    /// The step is not possible.
     Nothing,
-    /// This must be decided before control after the step is known.
+    /// This variable must be decided before the control state after the step is known.
     Split(Pick),
-    /// It leads into a region.
+    /// The step leads into a region.
     Successor {
-        /// What the certificate has to offer there.
+        /// The regions of the certificate with the control state after the step.
         group: Option<&'a Group<W>>,
-        /// Contains all successors.
+        /// A region that contains all successors.
         region: Region<W>,
-        /// Its interchangeable threads.
+        /// The classes of interchangeable threads in that region.
         classes: Vec<Class>,
-        /// What to decide next, if the region may be too large.
+        /// The variable to decide next, if the region may be too large.
         undecided: Option<Pick>,
     },
 }
 
-/// A successor that the certificate lacks, if there is one.
+/// Finds a part of the successors that the certificate does not cover, if there is one.
 pub(super) fn missing_successor<'a, W: Words + 'a>(
     before: Region<W>,
     step: impl Fn(&Fragment<W>) -> Result<Effect<'a, W>, Stop>,

@@ -1,29 +1,31 @@
-//! The checker's own live variables, for sequential programs.
+//! The checker's own analysis of live variables, for sequential programs.
 //!
-//! Proofs by induction and by unrolling may leave out runs in which a state comes back. Two states count as the same
-//! if they agree on the variables that are *live*: those on whose values it may depend what a run does from there on.
-//! Sets that are too large are harmless, since fewer runs are left out; sets that are too small would make
-//! a wrong proof pass. So they are computed here from the semantics in [`crate::model`], without the analysis
-//! that engines use.
+//! Proofs by induction and by unrolling may leave out runs in which a state occurs twice. Two states count as the
+//! same if they agree on the *live* variables: those whose values may influence how a run continues from there. Sets
+//! that are too large are harmless, since fewer runs are left out; sets that are too small would let a wrong proof
+//! pass. So the sets are computed here from the semantics in [`crate::model`], without the analysis that the engines
+//! use.
 //!
-//! For a node of a procedure, let *exposed* be the variables that some way from there reads before it writes them, and
-//! *through* those that some way from there to the exit of the procedure does not write. Ways go through the procedure and
-//! what it calls; conditions are not looked at. Both are the least sets with
-//! - at every node: what `enforce` reads is exposed;
-//! - at a node that must not be reached: nothing else, since the run ends there;
-//! - at the exit: every variable gets through;
-//! - for a step that reads `R` and writes `W`: `exposed >= R + (exposed behind it - W)` and
-//!   `through >= through behind it - W`;
-//! - for a call, where `W` are the variables that take the return values: the same, but what lies behind the call
-//!   counts only as far as it gets through the callee, and what the callee exposes at its entry is exposed, too. A callee
-//!   touches no local of its caller; all of them get through if it can return at all.
+//! For a node of a procedure, let *exposed* be the variables that some path from there reads before it writes them,
+//! and *through* those that some path from there to the exit of the procedure does not write. Paths go through the
+//! procedure and the procedures that it calls; conditions are ignored. Both are the least sets with the following
+//! properties:
+//! - at every node: the variables that `enforce` reads are exposed;
+//! - at a node that must not be reached: nothing else is in either set, since the run ends there;
+//! - at the exit: every variable is in *through*;
+//! - for a step that reads `R` and writes `W`: `exposed >= R + (exposed after it - W)` and
+//!   `through >= through after it - W`;
+//! - for a call, where `W` are the variables that take the return values: the same, but a variable of the sets after
+//!   the call counts only if it is in the callee's *through* at its entry; in addition, everything that the callee
+//!   exposes at its entry is exposed. A callee touches no local of its caller, so all the caller's locals count if
+//!   the callee can return at all.
 //!
-//! A procedure returns to any of its call sites. What is exposed or gets through behind one of them, and is not
-//! written by the return, matters to the procedure if it gets through to its exit: that is its *context*. Of
-//! its locals, the return slots that some call takes a value from are in the context. So a variable is live at a node if it
-//! is exposed there, or gets through and is in the context.
+//! A procedure may return to any of its call sites. A global is in the procedure's *context* if it is live after one
+//! of these call sites and the return does not write it. Of the procedure's locals, the return slots whose value some
+//! call takes are in the context. A variable is live at a node if it is exposed there, or if it is in *through* there
+//! and in the context.
 //!
-//! Variables do not influence each other: they are looked at in pages of 64, one machine word for each node.
+//! Variables do not influence each other, so they are analysed in pages of 64, with one machine word for each node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +33,7 @@ use super::encode::Model;
 use super::{Stop, poll};
 use crate::model::{Action, Expr, Node, ProcId, Procedure, Program, Var};
 
-/// The live variables at some program counters.
+/// The live variables at a number of program counters.
 pub(super) struct Live {
     sets: BTreeMap<(ProcId, Node), Vec<Var>>,
 }
@@ -63,13 +65,14 @@ impl Live {
         Ok(Self { sets })
     }
 
-    /// The variables that are live at one of these program counters: globals first, each kind in order.
+    /// The variables that are live at one of the requested program counters: globals first, then locals, each sorted
+    /// by number.
     pub fn variables(&self, procedure: ProcId, node: Node) -> &[Var] {
         self.sets.get(&(procedure, node)).map_or(&[], |set| set)
     }
 }
 
-/// Variables in a page.
+/// The number of variables in a page.
 const PAGE: u32 = 64;
 
 /// The variable at a position of the page that begins with `first`.
@@ -80,42 +83,42 @@ fn nth(first: Var, position: u32) -> Var {
     }
 }
 
-/// How a variable is used.
+/// How a variable is used. In [`Flow::uses`], a number says which edge or procedure uses it.
 #[derive(Clone, Copy)]
 enum Use {
-    /// An edge, given by its number, reads it.
+    /// The edge with this number reads the variable.
     Read,
-    /// An edge, given by its number, writes it.
+    /// The edge with this number writes the variable.
     Written,
-    /// It matters at every node of a procedure: `enforce` reads it, or a step reads the copy of another
-    /// thread.
+    /// The variable matters at every node of the procedure with this number: `enforce` reads it, or a step reads
+    /// another thread's copy of it.
     Everywhere,
-    /// A call takes the value of this return slot of a procedure.
+    /// Some call takes the value of this return slot of the procedure with this number.
     Taken,
 }
 
-/// A program with numbers for all nodes and edges, and what is done to its variables.
+/// A program with consecutive numbers for all nodes and edges, and with the uses of its variables.
 struct Flow<'a> {
     program: &'a Program,
     first_node: Vec<usize>,
     first_edge: Vec<usize>,
     procedure_of: Vec<ProcId>,
-    /// For every node, those whose facts follow from its facts.
+    /// For every node, the nodes whose facts depend on its facts.
     dependents: Vec<Vec<u32>>,
     /// Whether each procedure can return.
     returns: Vec<bool>,
-    /// Sorted by variable.
+    /// All uses, sorted by variable.
     uses: Vec<(Var, Use, usize)>,
 }
 
-/// What is exposed at a node, and what gets through from there, of one page.
+/// The sets *exposed* and *through* at a node, restricted to the variables of one page.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct Fact {
     exposed: u64,
     through: u64,
 }
 
-/// What is done to the variables of one page.
+/// The uses of the variables of one page.
 struct Page {
     of_locals: bool,
     read: Vec<u64>,
@@ -140,8 +143,8 @@ impl Page {
             };
             table[at] |= bit;
         }
-        // Where there is one thread, nothing looks at the flag that forbids context switches. It counts as
-        // live all the same, as in the evidence.
+        // In a program with one thread, nothing reads the flag that forbids context switches. It counts as live all
+        // the same, as it does in the evidence.
         if let Some(flag) = flow.program.atomic_flag.filter(|_| !page.of_locals)
             && position(first) == flag / PAGE * PAGE
         {
@@ -150,7 +153,7 @@ impl Page {
         page
     }
 
-    /// No variable is used.
+    /// A page in which no variable is used.
     fn empty(flow: &Flow<'_>) -> Self {
         let (procedures, edges) = (flow.program.procedures.len(), flow.edge_count());
         Self {
@@ -210,7 +213,7 @@ impl<'a> Flow<'a> {
         }
         poll(model.budget)?;
         flow.uses.sort_unstable_by_key(|&(var, ..)| var);
-        // With no variable in use, what gets through tells where there is a way to the exit.
+        // If no variable is used, *through* at a node is empty exactly if no path leads from there to the exit.
         let ways = flow.solve(&Page::empty(&flow), model)?;
         for id in program.procedure_ids() {
             flow.returns[id.index()] = ways[flow.number(id, Procedure::ENTRY)].through != 0;
@@ -226,16 +229,17 @@ impl<'a> Flow<'a> {
         self.first_node[id.index()] + node.index()
     }
 
-    /// Notes what an edge of a procedure reads and writes.
+    /// Records which variables an edge of a procedure reads and writes.
     fn use_of(&mut self, action: &Action, edge: usize, id: ProcId) {
         let program = self.program;
         let read = |uses: &mut Vec<_>, expr: Expr, assigned: &BTreeSet<Var>| {
             for place in program.exprs.reads(expr) {
                 if place.passive {
-                    // There is no other thread, so nothing is read. It counts all the same, as in the evidence.
+                    // There is no other thread, so nothing is read. The variable counts as used all the same, as it
+                    // does in the evidence.
                     uses.push((place.var, Use::Everywhere, id.index()));
                 } else if !(place.primed && assigned.contains(&place.var)) {
-                    // The new value of what is assigned here is no old value of it.
+                    // A primed read of a variable that is assigned here reads its new value, and so not its old one.
                     uses.push((place.var, Use::Read, edge));
                 }
             }
@@ -266,7 +270,7 @@ impl<'a> Flow<'a> {
                     }
                 }
             }
-            // A proof about a program that starts threads is not looked at.
+            // Proofs about programs that start threads are rejected before this analysis.
             Action::Spawn(_)
             | Action::Fork(_)
             | Action::Skip
@@ -276,12 +280,13 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The least facts of all nodes.
+    /// Computes the least solution for all nodes.
     fn solve(&self, page: &Page, model: &Model<'_>) -> Result<Vec<Fact>, Stop> {
         let nodes = self.dependents.len();
         let mut facts = vec![Fact::default(); nodes];
         let mut waits = vec![true; nodes];
-        // Code mostly runs from small numbers to large ones, and facts run against it.
+        // Most edges lead from a node with a smaller number to one with a larger number, and facts propagate against
+        // the edges. So nodes with large numbers are taken first.
         let mut work: Vec<u32> = (0..nodes as u32).collect();
         let mut steps = 0_u32;
         while let Some(node) = work.pop() {
@@ -304,7 +309,7 @@ impl<'a> Flow<'a> {
         Ok(facts)
     }
 
-    /// What the facts of a node must hold, as far as is known.
+    /// The right-hand side of the equations for a node, for the given facts.
     fn right_side(&self, page: &Page, model: &Model<'_>, facts: &[Fact], number: usize) -> Fact {
         let id = self.procedure_of[number];
         let node = Node::from_index(number - self.first_node[id.index()]);
@@ -339,7 +344,7 @@ impl<'a> Flow<'a> {
         fact
     }
 
-    /// What matters behind the calls of every procedure.
+    /// For every procedure, the variables in its context.
     fn contexts(&self, page: &Page, facts: &[Fact], model: &Model<'_>) -> Result<Vec<u64>, Stop> {
         let mut contexts = page.taken.clone();
         if page.of_locals {

@@ -1,50 +1,49 @@
-//! The only way from a verdict to something that can be printed.
+//! Checks verdicts. Only a verdict that passes here can be printed.
 //!
-//! Everything here is written against the semantics documented in [`crate::model`] and shares
-//! no code with any engine, not even the evaluation of expressions or the analysis of live variables. What it
-//! shares are the types of the question (programs, nets, and the arithmetic of markings), the types of the evidence,
-//! the budget, and the crates for terms and SAT. `tests/tidy.rs` has the list of modules that it may reach.
+//! Everything here is written against the semantics documented in [`crate::model`] and shares no code with any
+//! engine, not even the evaluation of expressions or the analysis of live variables. What it shares are the types of
+//! tasks (programs, nets, and the arithmetic of markings), the types of the evidence, the budget, and the crates for
+//! terms and SAT. `tests/tidy.rs` lists the modules that this one may use.
 //!
-//! A trace is replayed: every step must be one that the semantics allows, choices included. A
-//! certificate is a set of states; it must hold the start, be closed under every step, and violate
-//! nothing. It need not be the set of reachable states: any inductive set is a proof.
+//! A trace is replayed: every step must be one that the semantics allows, choices included. A certificate is a set of
+//! states: it must contain the start states, be closed under every step, and contain no state that violates the
+//! property. It need not be the set of reachable states: any inductive set is a proof.
 //!
-//! Sets that are written down as formulas ([`relations`]), and proofs that are no sets but bounds (by
-//! induction, by unrolling), become questions to a fresh SAT solver. The way from programs to terms is this
-//! module's own; only the term arena and the solver are shared.
+//! Sets that are given as formulas ([`relations`]), and proofs that are not sets but bounds (by induction, by
+//! unrolling), are turned into queries to a fresh SAT solver. The translation from programs to terms is this module's
+//! own; only the term arena and the solver are shared.
 //!
-//! What the semantics of [`crate::model`] leaves open is decided as follows.
+//! The semantics of [`crate::model`] leaves some points open. They are decided as follows.
 //!
-//! - *Violations.* An assertion fails in a step of its thread: where another thread holds the
-//!   system, it cannot. A label is reached as soon as a thread's topmost frame stands there, whoever
-//!   holds the system. When a label is asked for, an assertion acts as an assumption.
-//! - *Calls in systems of threads.* While a call runs, the caller's frame stays at the source of
-//!   the call edge, which is the only edge there, with the callee's frame above it. The return is a
-//!   step of its own: it drops the callee's frame, assigns the targets, and moves the caller to the
-//!   target of the edge. The caller's `enforce` counts after the return, not at the call.
-//! - *Silent edges.* `enforce` counts after the steps of statements: after every edge that is not silent.
-//! - *The prologue.* In systems of threads its last edge, the call of `main`, replaces the frame of the
-//!   prologue by the frame of `main`: no step returns to the prologue, and the thread ends like all others
-//!   when `main` comes to its exit.
-//! - *Ends of threads.* A thread whose only frame comes to its exit ends in that same step;
-//!   `enforce` must still be satisfiable in the state with which it got there. `end_thread` drops
-//!   the whole stack.
-//! - *New threads.* They appear if fewer threads than the bound live, whatever the bound is; else
-//!   the step does nothing else than go on. The `enforce` of the new thread's procedure must be
-//!   satisfiable when it appears, or the step is impossible, and so must that of the thread that
-//!   made the step.
-//! - *Passive variables.* An assignment of a thread in procedure `p` to `x$` concerns every other
-//!   thread with a frame of `p`, and there the topmost such frame. a condition of
-//!   `constrain` with a passive read must be satisfiable for each of them on its own, and holds if
-//!   there is none.
-//! - *Who holds the system.* Only the holder may make a step, if there is one. There is none at the
-//!   start. After a step of thread `t`: none, if `t` has ended. Otherwise, if the bottom frame of `t` was
-//!   the prologue before the step: `t`, if it still is, and none, if `t` has entered `main`, whatever else
-//!   the step did. Otherwise, without the Getafix global
-//!   `atomic`, `t` after `atomic_begin`, none after `atomic_end`, and as before after other steps.
-//!   With that global, `t` if and only if the global holds after the step, or the step is
-//!   `atomic_begin`, or `t` was the holder before, the global did not hold before (so that it was a
-//!   section that held the system), and the step is not `atomic_end`.
+//! - *Violations.* An assertion fails in a step of its thread, so it cannot fail while another thread holds the
+//!   system. A label is reached as soon as a thread's topmost frame is there, whichever thread holds the system. When
+//!   the property is about a label, an assertion acts as an assumption.
+//! - *Calls in systems of threads.* While a call runs, the caller's frame stays at the source of the call edge, which
+//!   is the only edge there, with the callee's frame above it. The return is a step of its own: it removes the
+//!   callee's frame, assigns the targets, and moves the caller to the target of the edge. The caller's `enforce` must
+//!   be satisfiable after the return; it is not checked at the call.
+//! - *Silent edges.* `enforce` is checked after the steps of statements: after every edge that is not silent.
+//! - *The prologue.* In systems of threads its last edge, the call of `main`, replaces the frame of the prologue by
+//!   the frame of `main`. No step returns to the prologue, and the thread ends like all others when `main` reaches
+//!   its exit.
+//! - *Ends of threads.* A thread whose only frame reaches its exit ends in that same step; `enforce` must still be
+//!   satisfiable in the state in which it got there. `end_thread` removes the whole stack.
+//! - *New threads.* A new thread appears only if fewer threads than the bound are alive, whatever the bound is;
+//!   otherwise the step only moves control. When the thread appears, the `enforce` of its procedure must be
+//!   satisfiable, and so must that of the thread that made the step; otherwise the step is impossible.
+//! - *Passive variables.* An assignment of a thread in procedure `p` to `x$` affects every other thread that has a
+//!   frame of `p`, and in each of them the topmost such frame. A condition of `constrain` with a passive read must be
+//!   satisfiable for each of these threads on its own, and it holds if there is none.
+//! - *The thread that holds the system.* If some thread holds the system, only that thread may make a step. At the
+//!   start no thread holds it. After a step of thread `t`, the holder is determined by the first rule that applies:
+//!   1. If `t` has ended, no thread holds the system.
+//!   2. If the bottom frame of `t` was the prologue before the step, `t` holds the system if its bottom frame still is
+//!      the prologue, and no thread holds it if `t` has entered `main`, whatever else the step did.
+//!   3. If the program does not have the Getafix global `atomic`, `t` holds the system after `atomic_begin`, no thread
+//!      holds it after `atomic_end`, and other steps do not change the holder.
+//!   4. If the program has that global, `t` holds the system if and only if the global is true after the step, or the
+//!      step is `atomic_begin`, or all of the following are true: `t` held the system before, the global was false
+//!      before (so that an atomic section was the reason for holding it), and the step is not `atomic_end`.
 
 mod assigned;
 mod control;
@@ -87,14 +86,14 @@ use crate::model::{Node, ProcId, Property, Task};
 pub use cutoff::{CertifiedCutoff, certify_cutoff, certify_cutoff_within};
 pub use net::{CertifiedNet, certify_net};
 
-/// A verdict whose evidence was checked. Only [`certify`] and [`certify_net`] make one.
+/// A verdict whose evidence was checked. Only [`certify`] and [`certify_net`] make one from a definite verdict.
 #[derive(Clone, Debug)]
 pub struct Certified<Proof = Certificate, Run = Trace> {
     verdict: Verdict<Proof, Run>,
 }
 
 impl<Proof, Run> Certified<Proof, Run> {
-    /// No answer needs no evidence.
+    /// The verdict `unknown`, which needs no evidence.
     #[must_use]
     pub fn unknown(unknown: Unknown) -> Self {
         Self { verdict: Verdict::Unknown(unknown) }
@@ -107,7 +106,7 @@ impl<Proof, Run> Certified<Proof, Run> {
     }
 }
 
-/// Why evidence was not accepted: a bug in Cusp.
+/// The reason why evidence was not accepted. A rejection always shows a bug in Cusp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rejection(pub String);
 
@@ -119,11 +118,11 @@ impl fmt::Display for Rejection {
 
 impl std::error::Error for Rejection {}
 
-/// Checks the evidence of a verdict. If the budget is used up before that is done, the verdict
-/// is unknown: nothing unchecked is ever certified.
+/// Checks the evidence of a verdict. If the budget is used up before the check is complete, the result is the verdict
+/// `unknown`: a verdict that was not checked is never certified.
 ///
 /// # Errors
-/// What is wrong with the evidence.
+/// Says what is wrong with the evidence.
 pub fn certify(task: &Task, verdict: Verdict, budget: &Budget) -> Result<Certified, Rejection> {
     match check(task, &verdict, budget) {
         Ok(()) => Ok(Certified { verdict }),
@@ -150,17 +149,17 @@ fn check(task: &Task, verdict: &Verdict, budget: &Budget) -> Result<(), Stop> {
     }
 }
 
-/// Why a check ended early.
+/// Why a check ended without success.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// The evidence is wrong.
     Rejected(String),
-    /// The user's limits are reached.
+    /// The budget is used up.
     Exhausted(Reason),
 }
 
 impl Stop {
-    /// Says where the problem is, in front of it.
+    /// Adds the place of the problem in front of its description.
     fn at(self, place: impl fmt::Display) -> Self {
         match self {
             Self::Rejected(problem) => Self::Rejected(format!("{place}: {problem}")),
@@ -174,12 +173,12 @@ fn reject<T>(sentence: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Rejected(sentence.into()))
 }
 
-/// Ends the check if the budget says so.
+/// Ends the check if the budget is used up.
 fn poll(budget: &Budget) -> Result<(), Stop> {
     budget.exhausted().map_or(Ok(()), |reason| Err(Stop::Exhausted(reason)))
 }
 
-/// The nodes that must not be reached.
+/// The nodes that must not be reached: those with a label that the property forbids.
 struct Forbidden(FxHashSet<(ProcId, Node)>);
 
 impl Forbidden {

@@ -1,11 +1,12 @@
-//! The only way from a verdict about a net to something that can be printed.
+//! Checks verdicts about nets. Only a verdict that passes here can be printed.
 //!
-//! Written against the semantics documented in [`crate::net`], and sharing no code with engines, with
-//! the interpreter of nets, or with its predecessors: what fires and what undoes it is written here
-//! again, as simply as the size of real proofs allows.
+//! This module is written against the semantics documented in [`crate::net`]. It shares no code with the engines,
+//! with the interpreter of nets, or with the computation of predecessors there: firing and its inverse are written
+//! again here, as simply as the size of real proofs allows.
 //!
-//! Runs are replayed with zero tests. Coverability sets are checked for the net without them, which can
-//! do more than the net itself; an uncoverability basis need not hold what fails them for sure.
+//! Runs are replayed with zero tests. Coverability sets are checked for the net without its zero tests, which can do
+//! everything that the net itself can. An uncoverability basis need not contain predecessors that certainly fail a
+//! zero test.
 
 use crate::budget::Budget;
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
@@ -14,14 +15,14 @@ use crate::net::{Flow, Net, PlaceId};
 use super::tokens::places_of;
 use super::{Certified, Rejection, Stop, net_basis, net_coverability, net_replay, reject};
 
-/// A verdict about a net whose evidence was checked. Only [`certify_net`] makes one.
+/// A verdict about a net whose evidence was checked. Only [`certify_net`] makes one from a definite verdict.
 pub type CertifiedNet = Certified<NetCertificate, FiringSequence>;
 
-/// Checks the evidence of a verdict about a net. If the budget is used up before that is done, the
-/// verdict is unknown: nothing unchecked is ever certified.
+/// Checks the evidence of a verdict about a net. If the budget is used up before the check is complete, the result is
+/// the verdict `unknown`: a verdict that was not checked is never certified.
 ///
 /// # Errors
-/// What is wrong with the evidence.
+/// Says what is wrong with the evidence.
 pub fn certify_net(net: &Net, verdict: NetVerdict, budget: &Budget) -> Result<CertifiedNet, Rejection> {
     match check_verdict(net, &verdict, budget) {
         Ok(()) => Ok(Certified { verdict }),
@@ -44,7 +45,8 @@ pub(super) fn check_verdict(net: &Net, verdict: &NetVerdict, budget: &Budget) ->
     }
 }
 
-/// Whether the net is one at all: what its documentation promises is what the checks rely on.
+/// Checks that the net is well-formed: that it has the properties which its documentation promises and the checks
+/// rely on.
 pub(super) fn well_formed(net: &Net) -> Result<(), Stop> {
     let exists = |place: PlaceId| place.index() < net.places.len();
     for id in net.transition_ids() {

@@ -1,5 +1,5 @@
-//! Proofs from the targets backwards: an upward-closed set that holds the targets and all that leads
-//! into it, and no initial marking. See [`UncoverabilityBasis`] for what is checked.
+//! Checks backward proofs: an upward-closed set that contains the targets and all predecessors of its markings, but
+//! no initial marking. [`UncoverabilityBasis`] states what is checked.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +10,7 @@ use crate::net::{Flow, Marking, Net, PlaceId, Transition, TransitionId};
 use super::tokens::{arrives, is_above, places_of};
 use super::{Stop, poll, reject};
 
-/// Whether the proof holds.
+/// Checks the proof.
 pub(super) fn check(net: &Net, basis: &UncoverabilityBasis, budget: &Budget) -> Result<(), Stop> {
     let proof = Proof::new(net, basis)?;
     proof.check_never_marked()?;
@@ -42,16 +42,16 @@ pub(super) fn check(net: &Net, basis: &UncoverabilityBasis, budget: &Budget) -> 
     Ok(())
 }
 
-/// The most tokens that a place may start with.
+/// The most tokens that a place can have in an initial marking; `None` if there is no limit.
 fn most(net: &Net, place: PlaceId) -> Option<u64> {
     let ranges = net.initial.ranges();
     let at = ranges.binary_search_by_key(&place, |&(p, _)| p);
     at.map_or(Some(0), |at| ranges[at].1.most)
 }
 
-/// For every place, the transitions that can bring a token to it from elsewhere, or for more than
-/// they take there. If there is none for all places of an element, whatever leads to the element
-/// already covers it: all its tokens were where they are.
+/// For every place, the transitions that can increase its number of tokens: by giving more than they take, or by
+/// moving tokens there. If there is no such transition for any place of an element, every marking from which one
+/// firing covers the element covers the element itself, since all these tokens were there before.
 struct Gains(Vec<Vec<TransitionId>>);
 
 impl Gains {
@@ -84,14 +84,15 @@ impl Gains {
     }
 }
 
-/// The proof, ready for questions.
+/// The proof, indexed for the queries of the check.
 struct Proof<'a> {
     net: &'a Net,
     basis: &'a UncoverabilityBasis,
     never: Vec<bool>,
-    /// Every element under one of its places, so that only those of marked places are looked at.
+    /// The elements, each stored under one of its places, so that only the elements under the places of a marking are
+    /// compared with it.
     by_place: FxHashMap<PlaceId, Vec<&'a Marking>>,
-    /// The basis holds everything.
+    /// Whether the empty marking is an element, so that the basis contains all markings.
     is_full: bool,
 }
 
@@ -114,7 +115,7 @@ impl<'a> Proof<'a> {
         let mut by_place: FxHashMap<PlaceId, Vec<&Marking>> = FxHashMap::default();
         let mut is_full = false;
         for element in &basis.elements {
-            // The rarest place makes the shortest lists.
+            // Elements are stored under the place that the fewest elements use, which keeps the lists short.
             match places_of(element).min_by_key(|place| uses[place.index()]) {
                 Some(place) => by_place.entry(place).or_default().push(element),
                 None => is_full = true,
@@ -123,7 +124,7 @@ impl<'a> Proof<'a> {
         Ok(Self { net, basis, never, by_place, is_full })
     }
 
-    /// Whether the transition takes a token that is never there.
+    /// Whether the transition takes a token from a place that is never marked.
     fn is_dead(&self, transition: &Transition) -> bool {
         places_of(&transition.take).any(|place| self.never[place.index()])
     }
@@ -186,7 +187,8 @@ impl<'a> Proof<'a> {
         Ok(())
     }
 
-    /// Whether the marking, and all above it, is in the basis or excluded.
+    /// Whether every marking that covers the given one is in the basis or is excluded by an invariant or a place that
+    /// is never marked.
     fn is_settled(&self, marking: &Marking) -> bool {
         let known = |place: PlaceId| {
             let elements = self.by_place.get(&place);
@@ -200,11 +202,12 @@ impl<'a> Proof<'a> {
             || self.basis.invariants.iter().any(violated)
     }
 
-    /// A marking from which the transition can lead above the element, and which is not settled.
+    /// Finds a marking from which the transition can lead to a marking that covers the element, and which is not
+    /// settled.
     ///
-    /// Every token that the element has beyond what is given comes from somewhere. The search decides
-    /// for one place after the other how many of its tokens came from where; a partial decision that
-    /// is settled settles everything that follows from it.
+    /// Every token that the element has beyond those that the transition gives was moved there or stayed there. The
+    /// search decides, one place after the other, how many of these tokens came from which source. If a partial
+    /// decision is settled, so is every decision that extends it.
     fn missing_predecessor(
         &self,
         transition: &Transition,
@@ -233,7 +236,7 @@ impl<'a> Proof<'a> {
         let mut open = vec![start];
         while let Some(origin) = open.pop() {
             poll(budget)?;
-            // Tokens only get more on the way, so a zero test that fails here fails for all that follows.
+            // Further decisions only add tokens, so a zero test that fails here fails for all of them.
             if !allows(&transition.upper, &origin.marking) || self.is_settled(&origin.marking) {
                 continue;
             }
@@ -244,7 +247,7 @@ impl<'a> Proof<'a> {
                 continue;
             }
             let sources = &sources[origin.place];
-            // Without another source, what is missing has no origin, and there is no predecessor here.
+            // No source is left for the missing tokens, so this decision leads to no predecessor.
             let Some(&from) = sources.get(origin.source) else { continue };
             let all = missing.div_ceil(arrives(transition, from, place));
             let least = if origin.source + 1 == sources.len() { all } else { 0 };
@@ -267,25 +270,25 @@ impl<'a> Proof<'a> {
     }
 }
 
-/// Where some of the tokens of an element came from.
+/// A partial decision about where the tokens of an element came from.
 #[derive(Clone)]
 struct Origin {
-    /// What must have been there.
+    /// The tokens that must have been there before the firing.
     marking: Marking,
-    /// What has no origin yet.
+    /// The tokens of the element whose source is not decided yet.
     demand: Marking,
-    /// The place that is looked at.
+    /// The position of the place whose tokens are being decided.
     place: usize,
-    /// Its source that is decided next.
+    /// The position of the source that is decided next for this place.
     source: usize,
 }
 
-/// Whether the marking passes the zero tests; if not, nothing above it does.
+/// Whether the marking passes the zero tests. If it does not, no larger marking does.
 fn allows(upper: &[(PlaceId, u64)], marking: &Marking) -> bool {
     upper.iter().all(|&(place, n)| marking.get(place) <= n)
 }
 
-/// The weighted sum of tokens; `None` if it is beyond all bounds.
+/// The weighted sum of the tokens; `None` on overflow.
 fn weigh(invariant: &LinearInvariant, marking: &Marking) -> Option<u128> {
     marking.entries().iter().try_fold(0_u128, |sum, &(place, n)| {
         sum.checked_add(u128::from(n) * u128::from(invariant.weights.get(place)))

@@ -1,5 +1,5 @@
-//! Proofs from the start forwards: a downward-closed set that holds the initial markings and all that
-//! can be reached from it, and no marking that covers a target.
+//! Checks forward proofs: a downward-closed set that contains the initial markings and all their successors, and no
+//! marking that covers a target.
 
 use crate::budget::Budget;
 use crate::evidence::net::{OmegaMarking, Tokens};
@@ -7,7 +7,7 @@ use crate::net::{Flow, Net, PlaceId, Transition};
 
 use super::{Stop, poll, reject};
 
-/// Whether the proof holds.
+/// Checks the proof.
 pub(super) fn check(net: &Net, set: &[OmegaMarking], budget: &Budget) -> Result<(), Stop> {
     let mut places = set.iter().flat_map(|ideal| ideal.limits().iter().map(|&(place, _)| place));
     if !places.all(|place| place.index() < net.places.len()) {
@@ -15,7 +15,7 @@ pub(super) fn check(net: &Net, set: &[OmegaMarking], budget: &Budget) -> Result<
     }
     let unlimited = |most: Option<u64>| most.map_or(Tokens::Omega, Tokens::AtMost);
     let start = net.initial.ranges().iter().map(|&(place, range)| (place, unlimited(range.most)));
-    // The initial markings have no two that are not below a third, so one ideal must hold them all.
+    // Any two initial markings lie below a third one, so a single ideal must contain them all.
     if !is_in(set, &OmegaMarking::new(start)) {
         return reject("the coverability set lacks an initial marking");
     }
@@ -43,7 +43,7 @@ fn is_in(set: &[OmegaMarking], ideal: &OmegaMarking) -> bool {
     set.iter().any(holds)
 }
 
-/// What the largest markings of the ideal can become, if the set does not hold it.
+/// If the set does not contain all successors of the ideal, a largest successor that it lacks.
 fn missing_successor(
     transition: &Transition,
     ideal: &OmegaMarking,
@@ -56,7 +56,8 @@ fn missing_successor(
         }
     }
     let mut certain: Vec<(PlaceId, Tokens)> = Vec::new();
-    // Finitely many tokens that choose where to go; infinitely many go everywhere.
+    // Finite numbers of tokens that choose between places. Of infinitely many tokens, infinitely many can go to each
+    // of the places, so these need no choice.
     let mut choosers: Vec<(u64, &[PlaceId])> = Vec::new();
     for &(place, tokens) in ideal.limits() {
         let left = match tokens {
@@ -72,7 +73,8 @@ fn missing_successor(
         }
     }
     certain.extend(transition.give.entries().iter().map(|&(place, n)| (place, Tokens::AtMost(n))));
-    // If even all tokens at once in all places where they may go are held, so is everything else.
+    // If the set contains even the marking in which every place has all the tokens that could choose it, it contains
+    // all successors.
     let everywhere =
         choosers.iter().flat_map(|&(n, places)| places.iter().map(move |&to| (to, Tokens::AtMost(n))));
     if let Some(sum) = sum(certain.iter().copied().chain(everywhere))
@@ -80,7 +82,7 @@ fn missing_successor(
     {
         return Ok(None);
     }
-    // Each token in turn goes to each of its places.
+    // Tries all ways to distribute the tokens over the places that they may choose.
     let mut open = vec![(certain, 0, 0, choosers.first().map_or(0, |&(n, _)| n))];
     while let Some((tokens, chooser, place, left)) = open.pop() {
         poll(budget)?;
@@ -106,7 +108,7 @@ fn missing_successor(
     Ok(None)
 }
 
-/// The limits added up, place by place; `None` if that does not fit.
+/// The sum of the limits, place by place; `None` on overflow.
 fn sum(limits: impl Iterator<Item = (PlaceId, Tokens)>) -> Option<OmegaMarking> {
     let mut sorted: Vec<(PlaceId, Tokens)> = limits.collect();
     sorted.sort_unstable();

@@ -1,4 +1,4 @@
-//! Runs of nets, step by step, zero tests included.
+//! Replays runs of nets step by step, zero tests included.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,11 @@ use crate::net::{Firing, Flow, Net, PlaceId, Target};
 
 use super::{Stop, poll, reject};
 
-/// Tokens in the places that have some.
+/// The numbers of tokens in marked places.
 type Tokens = BTreeMap<PlaceId, u64>;
 
-/// Whether the run starts in an initial marking, every step is possible, and the end meets a target.
+/// Checks that the run starts in an initial marking, that every step is possible, and that the last marking meets a
+/// target.
 pub(super) fn check(net: &Net, run: &FiringSequence, budget: &Budget) -> Result<(), Stop> {
     let mut tokens: Tokens = run.initial.entries().iter().copied().collect();
     for (&place, &n) in &tokens {
@@ -76,7 +77,7 @@ fn step(net: &Net, before: &Tokens, firing: &Firing) -> Result<Tokens, Stop> {
             Some(Flow::Each(places)) => {
                 let Some(choice) = choices.next().filter(|choice| choice.from == place) else {
                     return reject(format!(
-                        "nothing is said about the tokens in `{}`",
+                        "the run does not say where the tokens in `{}` go",
                         net.place(place).name
                     ));
                 };
@@ -95,7 +96,7 @@ fn step(net: &Net, before: &Tokens, firing: &Firing) -> Result<Tokens, Stop> {
         }
     }
     if choices.next().is_some() {
-        return reject("something is said about tokens that are not there");
+        return reject("the run says where tokens go that do not exist");
     }
     for &(place, n) in transition.give.entries() {
         add(&mut after, place, n)?;

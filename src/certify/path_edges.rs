@@ -1,9 +1,10 @@
-//! Path edges as a proof about a sequential program.
+//! Checks path edges as a proof about a sequential program.
 //!
-//! The set must hold every start state as an edge from itself, be closed under steps within a
-//! procedure, hold the entry of every call, and hold what every exit of a callee makes of every
-//! call that its entry fits. Then a pair of every reachable state and the entry state of its frame
-//! is in the set (induction over runs), and so no state that violates the property is reachable.
+//! The set must satisfy four conditions. It contains every start state as an edge from itself. It is closed under
+//! steps within a procedure. It contains the entry state of every call. For every call and every exit of the callee
+//! whose entry state matches the call, it contains the state after the return. Then, by induction over runs, it
+//! contains for every reachable state the pair of that state and the entry state of its frame. So if no pair violates
+//! the property, no reachable state does.
 
 use rustc_hash::FxHashMap;
 
@@ -55,7 +56,7 @@ fn region(edge: &PathEdge) -> Pairs {
     }
 }
 
-/// Checks an edge on its own, before anything is read from it.
+/// Checks that an edge is well-formed, before anything else uses it.
 fn wellformed(program: &Program, edge: &PathEdge) -> Result<(), Stop> {
     let Some(procedure) = program.procedures.get(edge.procedure.index()) else {
         return reject(format!("there is no procedure {}", edge.procedure));
@@ -70,7 +71,9 @@ fn wellformed(program: &Program, edge: &PathEdge) -> Result<(), Stop> {
         return reject(format!("it fixes a variable that `{}` does not have", procedure.name));
     }
     if (edge.entry.known() | edge.linked) & !interface != 0 {
-        return reject("it speaks of the entry value of a variable that is neither global nor parameter");
+        return reject(
+            "it fixes or links the entry value of a variable that is neither global nor parameter",
+        );
     }
     if edge.linked & (edge.entry.known() | edge.now.known()) != 0 {
         return reject("it links a variable that is fixed");
@@ -78,7 +81,7 @@ fn wellformed(program: &Program, edge: &PathEdge) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The variables of a procedure, which must fit one word.
+/// A mask of the variables that a procedure sees, which must fit into one word.
 fn scope_mask(program: &Program, procedure: &Procedure) -> Result<u128, Stop> {
     let count = program.globals.len() + procedure.locals.len();
     if count > Cube::WIDTH {
@@ -93,7 +96,7 @@ struct Checker<'a> {
     program: &'a Program,
     budget: &'a Budget,
     forbidden: Forbidden,
-    /// By procedure and node.
+    /// The path edges by procedure and node.
     groups: Vec<Vec<Group<[u128; 2]>>>,
     summaries: Summaries,
 }
@@ -103,7 +106,7 @@ impl Checker<'_> {
         &self.groups[procedure.index()][node.index()]
     }
 
-    /// Where the variables of every procedure are now.
+    /// The cells that hold the current values of a procedure's variables.
     fn scope(&self) -> Scope {
         Scope { globals: NOW_WORD, locals: NOW_WORD, offset: self.program.globals.len() as u32 }
     }
@@ -124,7 +127,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Control comes to a node with these states, of which those count that satisfy `enforce`.
+    /// The effect of reaching a node with the states of a draft; only those that satisfy `enforce` count.
     fn arrive(
         &self,
         mut draft: Draft<[u128; 2]>,
@@ -169,7 +172,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// A step within the procedure.
+    /// Checks that the successors of a step within the procedure are covered.
     fn step(&self, procedure: ProcId, edge: &Edge, before: &Pairs) -> Result<(), Stop> {
         let step = |fragment: &Fragment<_>| match local_step(
             self.program,
@@ -207,7 +210,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Globals and parameters at the entry of the callee, as far as all calls agree.
+    /// The values of globals and parameters with which the callee is entered, as far as they are the same for all
+    /// states before the call.
     fn passed(&self, call: &Call, before: &Pairs) -> Result<Cube, Stop> {
         let globals = self.program.globals.len();
         let mut passed = Cube::new(before.known[NOW_WORD], before.value[NOW_WORD]).keep(low_bits(globals));
@@ -222,7 +226,7 @@ impl Checker<'_> {
         Ok(passed)
     }
 
-    /// The entry of a call: globals and parameters are the same at entry and now.
+    /// The entry of a call. The entry values of globals and parameters are also their current values there.
     fn enter(&self, call: &Call, fragment: &Fragment<[u128; 2]>) -> Result<Effect<'_, [u128; 2]>, Stop> {
         let callee = self.program.procedure(call.callee);
         scope_mask(self.program, callee)?;
@@ -254,7 +258,7 @@ impl Checker<'_> {
         self.arrive(draft, call.callee, Procedure::ENTRY)
     }
 
-    /// What an exit of the callee makes of a call.
+    /// The effect of a call whose callee returns with the given summary.
     fn compose(
         &self,
         procedure: ProcId,
@@ -265,7 +269,7 @@ impl Checker<'_> {
     ) -> Result<Effect<'_, [u128; 2]>, Stop> {
         let scope = self.scope();
         let globals = low_bits(self.program.globals.len());
-        // The globals of the call are those of the callee's entry.
+        // The globals before the call are those at the callee's entry.
         let mut before = fragment.before.clone();
         let wanted = summary.entry.keep(globals);
         let common = before.known[NOW_WORD] & wanted.known();
@@ -299,23 +303,23 @@ impl Checker<'_> {
     }
 }
 
-/// Path edges of an exit, as far as callers see them.
+/// The part of a path edge at an exit that callers can observe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Summary {
     entry: Cube,
-    /// Globals and return slots.
+    /// The globals and return slots at the exit.
     now: Cube,
-    /// Globals with their value from the entry.
+    /// The globals that still have the value they had at the entry.
     linked: u128,
 }
 
-/// All summaries, found by what is passed to them.
+/// All summaries, indexed by the values passed at the entry.
 #[derive(Default)]
 struct Summaries {
-    /// By procedure, then by the variables that are fixed at entry.
+    /// The summaries of each procedure, by the variables that they fix at the entry.
     by_mask: Vec<Vec<(u128, Vec<Summary>)>>,
-    /// For a procedure, a position in the list above, and a part of the mask there: the summaries
-    /// by the values of that part. Made when it is asked for.
+    /// An index that is built on demand. The key is a procedure, a position in its list above, and a subset of the
+    /// mask there; the value maps the values of that subset to the summaries.
     projections: FxHashMap<(ProcId, usize, u128), FxHashMap<u128, Vec<Summary>>>,
 }
 
@@ -341,7 +345,7 @@ impl Summaries {
         Self { by_mask: by_mask.collect(), projections: FxHashMap::default() }
     }
 
-    /// The summaries whose entry has something in common with what is passed.
+    /// The summaries whose entry states overlap the values that are passed.
     fn fitting(&mut self, callee: ProcId, passed: Cube) -> Vec<Summary> {
         let mut fitting = Vec::new();
         for (position, (mask, list)) in self.by_mask[callee.index()].iter().enumerate() {

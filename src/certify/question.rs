@@ -1,11 +1,11 @@
-//! Questions to a fresh SAT solver.
+//! Queries to a fresh SAT solver.
 //!
-//! A proof asks many small questions about terms of one arena. One solver answers them under assumptions,
-//! so what it was told about a term once need not be told again; arena and solver are replaced by new ones
-//! between blocks when they have grown, so that memory does not grow with the proof.
+//! A proof needs many small queries about terms of one arena. One solver answers them under assumptions, so the
+//! clauses of a term are added only once. When arena and solver have grown large, they are replaced by new ones
+//! between blocks, so that memory does not grow with the length of the proof.
 //!
-//! That the solver is right when it finds no values is taken for granted, unless the budget asks for its proofs: then every
-//! such answer counts only after [`cusp_solvers::proof`] has followed it, step by step.
+//! An answer that a term is unsatisfiable is trusted, unless the budget demands proofs. Then such an answer counts
+//! only after [`cusp_solvers::proof`] has checked the solver's proof step by step.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, VarId};
 use cusp_solvers::{Answer, CadicalSolver, Limits, SatSolver, UnknownReason};
@@ -14,18 +14,18 @@ use super::encode::Terms;
 use super::{Stop, poll, reject};
 use crate::budget::Budget;
 
-/// An arena with its solver.
+/// A term arena with a solver for its terms.
 pub(super) struct Questions<'a> {
     /// The terms that questions are about.
     pub terms: Terms,
     cnf: CnfEncoder,
     solver: CadicalSolver,
     budget: &'a Budget,
-    /// Steps of proofs that were counted.
+    /// The number of proof steps counted so far.
     steps: u64,
 }
 
-/// Beyond so many nodes, [`Questions::begin`] starts afresh.
+/// If the arena has more nodes than this, [`Questions::begin`] replaces it.
 const NODES_TO_KEEP: usize = 1 << 14;
 
 impl<'a> Questions<'a> {
@@ -37,8 +37,8 @@ impl<'a> Questions<'a> {
         Self { terms: Terms::default(), cnf, solver, budget, steps: 0 }
     }
 
-    /// Begins a new set of questions: terms of earlier ones must not be used any more. Tells the number of the
-    /// first variable that the new ones will have.
+    /// Begins a new set of queries. Terms made before must not be used any more. Returns the number of the next
+    /// variable.
     pub fn begin(&mut self) -> u32 {
         if self.terms.arena.len() > NODES_TO_KEEP {
             *self = Self::new(self.budget);
@@ -46,19 +46,19 @@ impl<'a> Questions<'a> {
         self.terms.variables()
     }
 
-    /// What the questions may cost.
+    /// The budget of the queries.
     pub fn budget(&self) -> &'a Budget {
         self.budget
     }
 
-    /// A term that holds from now on.
+    /// Asserts a term: it holds in all later queries.
     pub fn demand(&mut self, term: Term) {
         if term != Term::TRUE {
             self.cnf.assert_term(&self.terms.arena, term, &mut self.solver);
         }
     }
 
-    /// Whether no values of the variables make a term true.
+    /// Whether a term is unsatisfiable together with all asserted terms.
     pub fn is_impossible(&mut self, term: Term) -> Result<bool, Stop> {
         poll(self.budget)?;
         if term == Term::FALSE {
@@ -75,7 +75,7 @@ impl<'a> Questions<'a> {
         }
     }
 
-    /// After a question with the answer no: the value that a variable has in the solver's example.
+    /// The value of a variable in the solver's model. Valid after [`Questions::is_impossible`] returned `false`.
     pub fn value(&self, var: VarId) -> bool {
         self.cnf.var_literal(&self.terms.arena, var).is_some_and(|literal| self.solver.value(literal))
     }
@@ -127,7 +127,7 @@ mod tests {
         let part = budget.part();
         let mut questions = Questions::new(&part);
         let vars = questions.terms.fresh_vector(6);
-        // Neighbours differ, all around a ring of odd length, and that cannot be.
+        // Neighbours on a ring of odd length cannot all differ.
         for i in 0..5 {
             let differ = questions.terms.arena.xor(vars[i], vars[(i + 1) % 5]);
             assert_eq!(questions.is_impossible(differ), Ok(false));

@@ -1,12 +1,13 @@
-//! From where control may come to a statement that could violate the property, whatever the data.
+//! The nodes from which control may reach a statement that could violate the property, whatever the values of
+//! variables.
 
 use super::encode::Model;
 use super::values::{Answer, evaluate};
 use super::{Stop, poll};
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure};
 
-/// For every node, whether control may come from there to a statement that could violate the property
-/// before the procedure returns. Calls are assumed to return, and to do what their callees do.
+/// For every node, whether control may reach a statement that could violate the property before the procedure
+/// returns. The statements of callees count, and every call is assumed to return.
 pub(super) struct Reach {
     may_violate: Vec<Vec<bool>>,
 }
@@ -17,7 +18,7 @@ impl Reach {
         let may_violate = program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
         let mut reach = Self { may_violate };
         let mut work: Vec<(ProcId, Node)> = Vec::new();
-        // Where procedures are called, and the edges into every node.
+        // The call sites of every procedure, and the edges into every node.
         let mut calls: Vec<Vec<(ProcId, Node)>> = vec![Vec::new(); program.procedures.len()];
         let mut incoming: Vec<Incoming> = Vec::with_capacity(program.procedures.len());
         for id in program.procedure_ids() {
@@ -60,7 +61,7 @@ impl Reach {
         Ok(reach)
     }
 
-    /// Whether the property may be violated from a node on, before the procedure returns.
+    /// Whether the property may be violated on a path from the node, before the procedure returns.
     pub fn may_violate(&self, procedure: ProcId, node: Node) -> bool {
         self.may_violate[procedure.index()][node.index()]
     }

@@ -1,8 +1,7 @@
-//! Sets of states, or of pairs of states, that fix some variables.
+//! Sets of states, or of pairs of states, that are given by fixing some variables.
 //!
-//! A region is a row of words, one bit for each variable. A path edge has two words: the
-//! variables at entry and those now. A system of threads has one word for the globals and one for
-//! every frame.
+//! A region is a row of words with one bit for each variable. A path edge has two words: the variables at the entry
+//! and their current values. A system of threads has one word for the globals and one for every frame.
 //!
 //! Invariant (links): a linked variable is open in the first two words and has the same value in
 //! both. Only path edges have links.
@@ -17,14 +16,14 @@ impl<T: Clone + Ord + Hash + AsRef<[u128]> + AsMut<[u128]>> Words for T {}
 /// One variable of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cell {
-    /// Which word.
+    /// The index of the word.
     pub word: usize,
-    /// Which bit of it.
+    /// The bit in this word.
     pub bit: u32,
 }
 
 impl Cell {
-    /// Its bit, as a mask of its word.
+    /// A mask of the word that has only this bit.
     pub fn mask(self) -> u128 {
         1 << self.bit
     }
@@ -35,14 +34,14 @@ pub(super) const ENTRY_WORD: usize = 0;
 /// The word of the current state of a path edge.
 pub(super) const NOW_WORD: usize = 1;
 
-/// A set of valuations; bits of `value` outside `known` are zero.
+/// A set of valuations. Bits of `value` outside `known` are zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Region<W> {
-    /// Which variables are fixed.
+    /// The variables that are fixed.
     pub known: W,
-    /// Their values.
+    /// The values of the fixed variables.
     pub value: W,
-    /// Open variables with the same value in the first two words.
+    /// The open variables that have the same value in the first two words.
     pub linked: u128,
 }
 
@@ -64,7 +63,7 @@ impl<W: Words> Region<W> {
         }
     }
 
-    /// Gives a variable a new value in all valuations, or any.
+    /// Gives a variable a new value in all valuations; with `None`, the variable may then have any value.
     pub fn overwrite(&mut self, cell: Cell, value: Option<bool>) {
         let mask = cell.mask();
         if self.is_linked(cell) {

@@ -1,8 +1,7 @@
 //! Replay of sequential traces.
 //!
-//! Every run of the call tree is checked once and on its own: that it enters legally where it
-//! is called is a condition on the two states at the call alone. So the cost is linear in the
-//! size of the tree, however many steps it stands for.
+//! Every run of the call tree is checked once and on its own: whether a call enters it legally depends only on the
+//! two states at the call. So the cost is linear in the size of the tree, however many steps the tree stands for.
 
 use super::values::can_be;
 use super::{Forbidden, Stop, poll, reject};
@@ -34,10 +33,11 @@ pub(super) fn check(task: &Task, tree: &CallTree, budget: &Budget) -> Result<(),
     Ok(())
 }
 
+/// Replays one run of a call tree.
 struct Replay<'a> {
     task: &'a Task,
     forbidden: &'a Forbidden,
-    /// The runs that this one may refer to.
+    /// The runs before this one, which are the ones that it may refer to.
     earlier: &'a [Run],
     procedure: &'a Procedure,
     run: &'a Run,
@@ -58,7 +58,7 @@ impl Replay<'_> {
         self.end(state, node).map_err(|stop| stop.at("end"))
     }
 
-    /// The action of an edge that must leave this node.
+    /// The action of an edge, which must leave the given node.
     fn edge(&self, id: EdgeId, node: Node) -> Result<&Action, Stop> {
         match self.procedure.edges.get(id.index()) {
             None => reject(format!("there is no edge {id}")),
@@ -69,7 +69,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Checks a state on its own: its size, and `enforce`.
+    /// Checks a state by itself: its numbers of variables, and `enforce`.
     fn state(&self, state: &State) -> Result<(), Stop> {
         let (globals, locals) = (self.task.program.globals.len(), self.procedure.locals.len());
         if state.globals.0.len() != globals || state.locals.0.len() != locals {
@@ -116,7 +116,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Checks that a step leaves all variables but these as they were.
+    /// Checks that a step leaves all variables unchanged except the given ones.
     fn only_changes(&self, before: &State, step: &Step, changed: &[Var]) -> Result<(), Stop> {
         let mut expected = before.clone();
         for &var in changed {
@@ -139,7 +139,7 @@ impl Replay<'_> {
 
     fn assign(&self, before: &State, step: &Step, assign: &Assign) -> Result<(), Stop> {
         let mut targets = Vec::with_capacity(assign.pairs.len());
-        // There is no other thread, so a passive target is no variable at all.
+        // There is no other thread, so a passive target denotes no variable.
         for &(target, value) in assign.pairs.iter().filter(|(target, _)| !target.passive) {
             if !self.can_be(value, read(&step.after, target.var), before)? {
                 let name = &self.task.program.variable(self.run.procedure, target.var).name;
@@ -150,7 +150,7 @@ impl Replay<'_> {
         self.only_changes(before, step, &targets)?;
         let read = |place: Place| read(if place.primed { &step.after } else { before }, place.var);
         for &condition in &assign.constrain {
-            // A condition with passive reads speaks of every other thread, and there is none.
+            // A condition with passive reads is about every other thread, and there is none.
             let passive = self.task.program.exprs.reads(condition).any(|place| place.passive);
             if !passive && !can_be(&self.task.program, condition, true, read)? {
                 return reject("its `constrain` cannot hold");

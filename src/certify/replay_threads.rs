@@ -1,8 +1,8 @@
 //! Replay of runs of several threads.
 //!
-//! For every step the state after it is worked out from the state before it. Where the semantics
-//! leaves a choice, the value is looked up in the trace, and must be a possible one. What was
-//! worked out must then be the state in the trace.
+//! For every step, the state after it is computed from the state before it. Where the semantics leaves a choice, the
+//! chosen value is read from the trace, and it must be a possible one. The computed state must then equal the state
+//! in the trace.
 
 use super::stacks::{check_stack, holds_after, holds_by_prologue, pending_call};
 use super::values::{Answer, can_be, evaluate};
@@ -37,11 +37,11 @@ struct Replay<'a> {
     budget: &'a Budget,
 }
 
-/// A passive thread as an assignment sees it: its frame before and after.
+/// A passive thread as seen by an assignment: its frame before and after the step.
 struct Passive<'a> {
     before: &'a Frame,
     after: &'a Frame,
-    /// Positions of thread and frame in the state before.
+    /// The positions of the thread and of its frame in the state before the step.
     place: (usize, usize),
 }
 
@@ -61,7 +61,7 @@ impl Replay<'_> {
         self.enforce(system, frame)
     }
 
-    /// Checks the form of a state.
+    /// Checks that a state is well-formed.
     fn system(&self, system: &System) -> Result<(), Stop> {
         let globals = self.program.globals.len();
         if system.globals.0.len() != globals {
@@ -135,7 +135,7 @@ impl Replay<'_> {
         self.compare(&expected, after)
     }
 
-    /// Leaves the topmost frame.
+    /// Returns from the topmost frame.
     fn returns(&self, expected: &mut System, after: &System, at: usize) -> Result<(), Stop> {
         let frames = &mut expected.threads[at].frames;
         let (Some(left), Some(caller)) = (frames.pop(), frames.last_mut()) else {
@@ -161,7 +161,7 @@ impl Replay<'_> {
         self.arrive(expected, after, at, edge, open, |_| Ok(Answer::Yes))
     }
 
-    /// Takes an edge from the topmost frame.
+    /// Takes an edge from the node of the topmost frame.
     fn edge(
         &self,
         before: &System,
@@ -182,7 +182,8 @@ impl Replay<'_> {
             }
             Action::Assign(assign) => return self.assign(before, expected, after, at, edge, assign),
             Action::Call(call) => {
-                // `main` takes the place of the prologue; other frames stay below the new one.
+                // `main` replaces the prologue's frame; in all other calls the caller's frame stays below the new
+                // one.
                 let kept = !self.program.leaves_prologue(top.procedure, edge);
                 let depth = if kept { before.threads[at].frames.len() } else { 0 };
                 let id = before.threads[at].id;
@@ -221,7 +222,7 @@ impl Replay<'_> {
         self.task.threads.is_none_or(|bound| before.threads.len() < bound as usize)
     }
 
-    /// Checks the frame in which a call or a new thread begins.
+    /// Checks the frame with which a call or a new thread begins.
     fn enters(&self, before: &System, caller: &Frame, call: &Call, new: &Frame) -> Result<(), Stop> {
         if new.procedure != call.callee || new.node != Procedure::ENTRY {
             return reject("the new frame is not at the entry of the procedure that is called");
@@ -236,9 +237,9 @@ impl Replay<'_> {
         self.enforce(before, new)
     }
 
-    /// Moves the topmost frame to the target of the edge, and ends the thread if that is the exit
-    /// of its only frame. Its locals may be open then, since the trace does not show them any more:
-    /// some values must satisfy `enforce` and the condition `also`.
+    /// Moves the topmost frame to the target of the edge, and ends the thread if that is the exit of its only frame.
+    /// In that case the trace no longer shows its locals, so they may be open: some values of them must satisfy
+    /// `enforce` and the condition `also`.
     fn arrive(
         &self,
         expected: &mut System,
@@ -368,7 +369,7 @@ impl Replay<'_> {
         self.arrive(expected, after, at, edge, own, constrain)
     }
 
-    /// Whether a `constrain` can hold: for every passive thread, or once if it reads none.
+    /// Whether a `constrain` can hold: for every passive thread, or once if it reads no passive variable.
     fn constrain(
         &self,
         condition: Expr,
@@ -394,7 +395,7 @@ impl Replay<'_> {
         passive.iter().try_fold(Answer::Yes, |all, other| Ok(all.and(holds(Some(other))?)))
     }
 
-    /// The threads that an assignment to other threads concerns.
+    /// The other threads that an assignment with passive variables affects.
     fn passive_threads<'s>(
         &self,
         before: &'s System,
@@ -414,7 +415,7 @@ impl Replay<'_> {
         Ok(passive)
     }
 
-    /// The frame of a thread in the state after a step that cannot have dropped it.
+    /// A thread's frame in the state after a step that cannot have removed it.
     fn same_frame<'s>(
         &self,
         after: &'s System,
@@ -432,7 +433,7 @@ impl Replay<'_> {
         }
     }
 
-    /// Says how the state that was worked out differs from the one in the trace.
+    /// Reports how the computed state differs from the one in the trace.
     fn compare(&self, expected: &System, after: &System) -> Result<(), Stop> {
         if expected == after {
             return Ok(());
@@ -485,12 +486,12 @@ impl Replay<'_> {
     }
 }
 
-/// Where a living thread is.
+/// The position of a living thread.
 fn thread(system: &System, id: u32) -> Option<usize> {
     system.threads.binary_search_by_key(&id, |thread| thread.id).ok()
 }
 
-/// The thread that a step created.
+/// The thread that a step has created.
 fn new_thread(after: &System, id: u32) -> Result<&Thread, Stop> {
     match thread(after, id).map(|at| &after.threads[at]) {
         Some(new) if new.frames.len() == 1 => Ok(new),

@@ -1,9 +1,10 @@
-//! Control of threads: what replay and proofs have in common.
+//! Rules about the stacks of threads that replay and proofs share.
 
 use super::{Stop, reject};
 use crate::model::{Action, Call, Edge, Node, ProcId, Procedure, Program};
 
-/// The call that a frame is in, if it is in one: the only edge that leaves its node.
+/// The call at a node, if the only edge that leaves the node is a call. A frame there is waiting for this call's
+/// return if another frame is above it.
 pub(super) fn pending_call(procedure: &Procedure, node: Node) -> Option<(&Call, &Edge)> {
     let mut edges = procedure.edges_from(node);
     match (edges.next(), edges.next()) {
@@ -15,8 +16,8 @@ pub(super) fn pending_call(procedure: &Procedure, node: Node) -> Option<(&Call, 
     }
 }
 
-/// Checks the control of a stack: that its nodes exist, that every frame but the topmost waits for
-/// the one above it, and that the thread has not ended.
+/// Checks the control part of a stack: that its nodes exist, that every frame but the topmost waits for the one above
+/// it, and that the thread has not ended.
 pub(super) fn check_stack(program: &Program, stack: &[(ProcId, Node)]) -> Result<(), Stop> {
     let Some(&(_, top)) = stack.last() else { return reject("its stack is empty") };
     for (id, node) in stack {
@@ -42,16 +43,16 @@ pub(super) fn check_stack(program: &Program, stack: &[(ProcId, Node)]) -> Result
     Ok(())
 }
 
-/// Whether a thread that made a step in the prologue and lives holds the system after it: as long as it
-/// is in the prologue. `None` if it was not in the prologue. Given are the procedures at the bottom of its
-/// stack before and after the step.
+/// Whether a living thread that made a step in the prologue holds the system after it, which it does as long as it is
+/// in the prologue. `None` if it was not in the prologue. The arguments are the procedures at the bottom of its stack
+/// before and after the step.
 pub(super) fn holds_by_prologue(program: &Program, before: ProcId, after: ProcId) -> Option<bool> {
     program.is_prologue(before).then(|| program.is_prologue(after))
 }
 
-/// Whether a thread that made a step outside of the prologue and lives holds the system after it.
-/// `action` is `None` for a return, `held` is whether it held the system before, `flag` is the Getafix
-/// global before and after. The rule is stated in the documentation of [`crate::certify`].
+/// Whether a living thread that made a step outside of the prologue holds the system after it. `action` is `None` for
+/// a return, `held` tells whether it held the system before, and `flag` is the value of the Getafix global before and
+/// after. The rule is stated in the documentation of [`crate::certify`].
 pub(super) fn holds_after(action: Option<&Action>, held: bool, flag: Option<(bool, bool)>) -> bool {
     match (action, flag) {
         (Some(Action::AtomicBegin), _) | (_, Some((_, true))) => true,

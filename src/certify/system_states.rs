@@ -1,8 +1,8 @@
-//! System states as a proof about a program with threads.
+//! Checks a set of system states as a proof about a program with threads.
 //!
-//! The set must hold the start, up to the order of the threads, and be closed under every step of
-//! every thread. Steps and property do not depend on the order of the threads, so every reachable
-//! state is then in the set up to that order.
+//! The set must contain the start states, up to the order of the threads, and be closed under every step of every
+//! thread. Neither the steps nor the property depend on the order of the threads, so the set then contains every
+//! reachable state up to that order.
 
 use rustc_hash::FxHashMap;
 
@@ -18,12 +18,12 @@ use crate::evidence::SystemState;
 use crate::model::cube::{Cube, low_bits};
 use crate::model::{Action, Call, Edge, Node, ProcId, Procedure, Program, Property, Task, Var};
 
-/// The word of the globals.
+/// The index of the word that holds the globals.
 const GLOBALS: usize = 0;
 
 type States = Region<Vec<u128>>;
 
-/// A frame, and the word of its locals.
+/// A frame, with the index of the word that holds its locals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Frame {
     procedure: ProcId,
@@ -31,14 +31,14 @@ struct Frame {
     word: usize,
 }
 
-/// The stacks of all threads.
+/// The control part of a system state: the stacks of all threads, and the thread that holds the system.
 #[derive(Clone)]
 struct Control {
     threads: Vec<Vec<Frame>>,
     holder: Option<usize>,
 }
 
-/// Control without the order of the threads: the holder first, then by stacks.
+/// Control up to the order of the threads: the holder comes first, the others are sorted by their stacks.
 type Key = Vec<u32>;
 
 /// Checks that system states are an inductive set without a violation.
@@ -73,7 +73,7 @@ pub(super) fn check(task: &Task, states: &[SystemState], budget: &Budget) -> Res
     Ok(())
 }
 
-/// Checks a state on its own, and lays its variables out.
+/// Checks that a state is well-formed, and splits it into control and a region of values.
 fn read(program: &Program, state: &SystemState) -> Result<(Control, States), Stop> {
     let fits = |cube: Cube, count: usize| count <= Cube::WIDTH && cube.known() & !low_bits(count) == 0;
     if !fits(state.globals, program.globals.len()) {
@@ -150,13 +150,13 @@ fn scope(frame: Frame) -> Scope {
     Scope { globals: GLOBALS, locals: frame.word, offset: 0 }
 }
 
-/// A step in the making: data and control after it.
+/// A step that is being computed: data and control after it.
 struct Step {
     draft: Draft<Vec<u128>>,
     control: Control,
-    /// The thread that made the step is gone.
+    /// Whether the thread that made the step has ended.
     ended: bool,
-    /// Open locals that a new thread has in common with the one that forked it.
+    /// The frame that forked a new thread, if the step did: the new thread has the same values of open locals.
     copied: Option<Frame>,
 }
 
@@ -170,7 +170,7 @@ impl Step {
         self.ended = true;
     }
 
-    /// A new word, for a frame of arbitrary locals.
+    /// Adds a word for a new frame whose locals are arbitrary.
     fn new_word(&mut self) -> usize {
         let Draft { region, fresh, .. } = &mut self.draft;
         region.known.push(0);
@@ -212,20 +212,20 @@ impl Checker<'_> {
         }
     }
 
-    /// Demands that the `enforce` of a frame can hold after the step.
+    /// Requires that the `enforce` of a frame can hold after the step.
     fn enforce(&self, step: &mut Step, frame: Frame) -> Result<bool, Stop> {
         let condition = self.program.procedure(frame.procedure).enforce;
         step.draft.enforce(self.program, scope(frame), condition)
     }
 
-    /// What the certificate has to say about the states after a step.
+    /// The effect of a finished step: the states after it, and the group of the certificate that should cover them.
     fn successor(&self, step: &Step) -> Effect<'_, Vec<u128>> {
         let (key, region, classes) = canonical(&step.control, &step.draft.region);
         let group = self.positions.get(&key).map(|&position| &self.groups[position]);
         let mut undecided = step.draft.undecided;
         if let (Some(frame), Some(group), None) = (step.copied, group, undecided) {
-            // Copies of open locals are tied to their originals. That matters only where some
-            // state of the certificate fixes one of them.
+            // A copy of an open local is equal to its original, which a region cannot express. That matters only if
+            // some state of the certificate fixes one of them.
             let locals = low_bits(self.program.procedure(frame.procedure).locals.len());
             let open = locals & !step.draft.region.known[frame.word];
             let relevant = open & group.fixed_in(GLOBALS + 1..region.known.len());
@@ -237,7 +237,7 @@ impl Checker<'_> {
         Effect::Successor { group, region, classes, undecided }
     }
 
-    /// Checks all steps from a state, and that it violates nothing.
+    /// Checks all steps from a state, and that it does not violate the property.
     fn state(&self, control: &Control, region: &States) -> Result<(), Stop> {
         for (position, stack) in control.threads.iter().enumerate() {
             let Some(&top) = stack.last() else { return reject("a thread has no frame") };
@@ -247,7 +247,8 @@ impl Checker<'_> {
                 return reject(format!("the forbidden label is at {} of `{name}`", top.node));
             }
             let may_run = control.holder.is_none_or(|holder| holder == position);
-            // What a thread in the same state as an earlier one does is the same up to order.
+            // The steps of a thread in the same state as an earlier one lead to the same states up to the order of
+            // threads.
             let same = |other: &Vec<Frame>| stack_state(other, region).eq(stack_state(stack, region));
             if !may_run || control.holder.is_none() && control.threads[..position].iter().any(same) {
                 continue;
@@ -277,7 +278,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks that the successors of one step of one thread, an edge or a return, are covered.
+    /// Checks that the successors of one step of one thread, over an edge or by a return, are covered.
     fn closed(
         &self,
         control: &Control,
@@ -316,8 +317,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether the thread that made the step outside of the prologue holds the system after it, or what
-    /// must be decided before that is known.
+    /// Whether the thread that made a step outside of the prologue holds the system after it, or the variable that
+    /// must be decided first.
     fn holds(
         &self,
         action: Option<&Action>,
@@ -405,7 +406,8 @@ impl Checker<'_> {
         match &edge.action {
             Action::Call(call) => {
                 let Some(frame) = self.enter(&mut step, top, call, fragment)? else { return Ok(None) };
-                // `main` takes the place of the prologue; other frames stay below the new one.
+                // `main` replaces the prologue's frame; in all other calls the caller's frame stays below the new
+                // one.
                 if self.program.leaves_prologue(top.procedure, edge) {
                     step.control.threads[position].clear();
                 }
@@ -433,7 +435,7 @@ impl Checker<'_> {
         self.arrive(step, position, edge)
     }
 
-    /// A new frame at the entry of a procedure.
+    /// Adds a frame at the entry of a procedure.
     fn enter(
         &self,
         step: &mut Step,

@@ -8,7 +8,7 @@ use crate::source::Source;
 use crate::syntax::ast::Dialect;
 use crate::syntax::parse;
 
-/// The task of a text about its assertions.
+/// The task of checking the assertions of a program, given as text.
 pub(super) fn assertions(text: &str) -> Task {
     let (ast, findings) = parse(&Source::new("test.bp", text), Dialect::Boom);
     assert!(!has_errors(&findings), "{text}\n{findings:?}");
@@ -16,7 +16,7 @@ pub(super) fn assertions(text: &str) -> Task {
     Task { program: lower(&ast, &names, Replication::None), property: Property::Assertions, threads: None }
 }
 
-/// The sequential programs among the test inputs, each with its assertions as the property.
+/// The sequential programs among the test inputs, each as the task of checking its assertions.
 pub(super) fn sequential_corpus() -> Vec<Task> {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut tasks = Vec::new();

@@ -1,7 +1,7 @@
-//! What so many threads do, state by state: the checker's own exploration of nets whose tokens are threads.
+//! The checker's own exploration of the states of a given number of threads, for nets whose tokens are threads.
 //!
-//! Written from the semantics of transitions in [`crate::net`]. A state is the shared state with a number of threads for
-//! each local state.
+//! It is written from the semantics of transitions in [`crate::net`]. A state consists of the shared state and the
+//! number of threads in each local state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,21 @@ use crate::budget::Budget;
 use crate::evidence::cutoff::ThreadState;
 use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Transition};
 
-/// A transition, as one of a thread.
+/// A transition, read as a step of a thread.
 pub(super) struct Step {
-    /// The shared state behind it.
+    /// The shared state after the step.
     pub after: PlaceId,
-    /// The thread that moves: from where, and to where.
+    /// The local states of the moving thread before and after the step; `None` for a step without a moving thread.
     pub mover: Option<(PlaceId, PlaceId)>,
     /// The local state of a thread that is started.
     pub started: Option<PlaceId>,
-    /// Where the other threads may go from some local states; elsewhere they stay.
+    /// For some local states, the local states to which the step may take other threads from there. In all other
+    /// local states, other threads stay.
     flows: BTreeMap<PlaceId, Vec<PlaceId>>,
 }
 
 impl Step {
-    /// Where a thread that does not move by itself may be after the step.
+    /// The local states that a thread other than the moving one may have after the step.
     pub fn others<'a>(&'a self, local: &'a PlaceId) -> &'a [PlaceId] {
         self.flows.get(local).map_or(std::slice::from_ref(local), |places| places)
     }
@@ -34,11 +35,11 @@ impl Step {
 /// A net whose tokens are threads.
 pub(super) struct Threads<'a> {
     net: &'a Net,
-    /// The shared state at the start.
+    /// The initial shared state.
     pub shared: PlaceId,
-    /// The threads that are there at the start for certain.
+    /// The threads that every initial state has.
     certain: Marking,
-    /// Where any number of others is.
+    /// The local states that hold any number of further threads initially.
     pub free: Vec<PlaceId>,
     steps: BTreeMap<PlaceId, Vec<Step>>,
     starts_more: bool,
@@ -80,7 +81,7 @@ impl<'a> Threads<'a> {
         self.steps.get(&shared).map_or(&[], |steps| steps)
     }
 
-    /// The fewest threads that rounds are about.
+    /// The least number of threads that a round can have.
     pub fn fewest(&self) -> u128 {
         self.certain.total().max(1)
     }
@@ -90,7 +91,7 @@ impl<'a> Threads<'a> {
         !self.starts_more
     }
 
-    /// The threads that are there at the start for certain.
+    /// The threads that every initial state has.
     pub fn certain(&self) -> &Marking {
         &self.certain
     }
@@ -101,14 +102,15 @@ impl<'a> Threads<'a> {
         certain.chain(self.free.iter().copied()).map(|local| (self.shared, local))
     }
 
-    /// All initial states with at most so many threads, and at least one; exactly so many if none is ever
-    /// started. Tells none if there are more than `limit`.
+    /// All initial states with at least one thread and at most the given number of threads; if no thread is ever
+    /// started, those with exactly that number. `None` if there are more than `limit`.
     fn initial(&self, threads: u64, limit: usize, budget: &Budget) -> Result<Option<Vec<State>>, Stop> {
         let certain = u64::try_from(self.certain.total()).unwrap_or(u64::MAX);
         let most = threads.saturating_sub(certain);
         let least = if self.starts_more { most.min(u64::from(certain == 0)) } else { most };
         let mut found = Vec::new();
-        // Places that are decided, and threads that are left for the others.
+        // Partial states: how many places are decided, how many threads are left for the others, and the threads
+        // placed so far.
         let mut open = vec![(0, most, self.certain.clone())];
         while let Some((decided, left, locals)) = open.pop() {
             poll(budget)?;
@@ -118,7 +120,7 @@ impl<'a> Threads<'a> {
                 }
                 continue;
             };
-            // Of the last place, only what makes enough.
+            // The last place must get at least as many threads as are needed for the required total.
             let is_last = decided + 1 == self.free.len();
             let lowest = if is_last { least.saturating_sub(most - left) } else { 0 };
             if found.len() + open.len() > limit || left - lowest > limit as u64 {
@@ -133,14 +135,15 @@ impl<'a> Threads<'a> {
         Ok(Some(found))
     }
 
-    /// Explores what so many threads do.
+    /// Explores the states of a given number of threads.
     pub fn explore(&self, search: &Search<'_>, budget: &Budget) -> Result<Explored, Stop> {
         let mut explored = Explored::default();
         let Some(initial) = self.initial(search.threads, search.limit, budget)? else {
             return Ok(explored);
         };
         let mut seen: FxHashSet<State> = FxHashSet::default();
-        // States that showed something new are looked at first: of a round that ended early, a part is enough.
+        // States with a new thread state are expanded first. To confirm a round that ended early, it is enough to
+        // find the thread states that it claims.
         let (mut promising, mut rest) = (Vec::new(), std::collections::VecDeque::new());
         let mut found = initial;
         loop {
@@ -188,18 +191,19 @@ impl<'a> Threads<'a> {
     }
 }
 
-/// What is looked for.
+/// What an exploration looks for.
 pub(super) struct Search<'a> {
-    /// At most so many threads at once.
+    /// The largest number of threads at once.
     pub threads: u64,
-    /// At most so many states.
+    /// The largest number of states.
     pub limit: usize,
-    /// If only a part is wanted: these thread states, and, if so, a target.
+    /// If only a part of the states is needed: stop when these thread states and, if the flag is set, a target were
+    /// found.
     pub part: Option<(&'a BTreeSet<ThreadState>, bool)>,
 }
 
 impl Search<'_> {
-    /// Whether what was wanted of a part is there.
+    /// Whether the thread states and the target that `part` asks for were found.
     pub fn is_enough(&self, explored: &Explored) -> bool {
         self.part.is_some_and(|(wanted, target)| {
             (explored.meets_target || !target)
@@ -209,13 +213,13 @@ impl Search<'_> {
     }
 }
 
-/// What was found.
+/// What an exploration has found.
 #[derive(Default)]
 pub(super) struct Explored {
     pub thread_states: BTreeSet<ThreadState>,
     pub states: usize,
     pub meets_target: bool,
-    /// Whether all was looked at.
+    /// Whether all states were explored.
     pub is_complete: bool,
 }
 
@@ -233,7 +237,7 @@ fn add(marking: &mut Marking, place: PlaceId, n: u64) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Adds all that a step may lead to; false if that is too much.
+/// Adds all successors by a step; returns `false` if there are too many.
 fn successors(
     step: &Step,
     state: &State,
@@ -252,7 +256,8 @@ fn successors(
     {
         add(&mut moved, started, 1)?;
     }
-    // Local states of others that are decided, choices that are decided for the next one, and its threads left.
+    // Partial successors: how many local states of other threads are decided, which choices are decided for the next
+    // one, and how many of its threads are left.
     let groups = others.entries();
     let mut open = vec![(0, 0, groups.first().map_or(0, |&(_, n)| n), moved)];
     while let Some((group, choice, left, locals)) = open.pop() {
@@ -282,7 +287,7 @@ fn successors(
     Ok(true)
 }
 
-/// A transition as one of a thread, with the shared state before it.
+/// Reads a transition as a step of a thread, with the shared state before it; `None` if it is not one.
 fn step(net: &Net, transition: &Transition) -> Option<(PlaceId, Step)> {
     let (before, taken) = split(net, &transition.take)?;
     let (after, mut given) = split(net, &transition.give)?;
@@ -290,7 +295,7 @@ fn step(net: &Net, transition: &Transition) -> Option<(PlaceId, Step)> {
         ([], 0) => (None, None),
         (&[from], 1) => (Some((from, given[0])), None),
         (&[from], 2) => {
-            // The thread that starts another one stays where it is.
+            // The thread that starts another one keeps its local state.
             given.remove(given.iter().position(|&to| to == from)?);
             (Some((from, from)), Some(given[0]))
         }
@@ -312,7 +317,7 @@ fn step(net: &Net, transition: &Transition) -> Option<(PlaceId, Step)> {
     Some((before, Step { after, mover, started, flows }))
 }
 
-/// The shared state of a marking, and its threads, of which there are at most two.
+/// The shared state of a marking and the local states of its threads, of which there may be at most two.
 fn split(net: &Net, marking: &Marking) -> Option<(PlaceId, Vec<PlaceId>)> {
     let (mut shared, mut locals) = (None, Vec::new());
     for &(place, n) in marking.entries() {

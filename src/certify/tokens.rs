@@ -1,4 +1,4 @@
-//! What the checks about nets ask of markings and transitions.
+//! Functions on markings and transitions that the checks about nets share.
 
 use crate::net::{Flow, Marking, PlaceId, Transition};
 
@@ -7,7 +7,7 @@ pub(super) fn places_of(marking: &Marking) -> impl Iterator<Item = PlaceId> + '_
     marking.entries().iter().map(|&(place, _)| place)
 }
 
-/// Where a token that is not taken can come to, and how often.
+/// How many tokens arrive at place `to` for each token at place `from` that the transition does not take.
 pub(super) fn arrives(transition: &Transition, from: PlaceId, to: PlaceId) -> u64 {
     match transition.moves.iter().find(|m| m.from == from).map(|m| &m.flow) {
         None => u64::from(from == to),
@@ -16,7 +16,7 @@ pub(super) fn arrives(transition: &Transition, from: PlaceId, to: PlaceId) -> u6
     }
 }
 
-/// Whether the first has at least as many tokens everywhere as the second.
+/// Whether the first marking has at least as many tokens in every place as the second.
 pub(super) fn is_above(larger: &Marking, smaller: &Marking) -> bool {
     let (mut i, have) = (0, larger.entries());
     for &(place, n) in smaller.entries() {

@@ -1,14 +1,14 @@
-//! Unrollings as a proof about a sequential program: see [`Unrolling`] for what is accepted and why that
-//! is enough.
+//! Checks unrollings as a proof about a sequential program. [`Unrolling`] states what is accepted and why that is
+//! enough.
 //!
-//! All copies together are one formula, built along the tree of copies: where a block comes to a call with a
-//! copy of its own, that copy is encoded at once, and the block goes on with what its activation
-//! returns. The tree may be deep, so the open blocks are kept on a stack of their own.
+//! All copies together form one formula, which is built along the tree of copies. When a block reaches a call that
+//! has a copy of its own, that copy is encoded at once, and the block continues with the values that the callee's
+//! activation returns. The tree may be deep, so the blocks that are being encoded are kept on an explicit stack.
 //!
-//! The demands speak of *the* run: whether it enters a copy, with which state, and how it leaves it. That
-//! is why the guards of one assignment must be those along a single run (see
-//! [`encode`](super::encode)). If they were those of all runs that the assignment allows, a
-//! demand about a copy beside the run could exclude the run itself.
+//! The demands are statements about *the* run: whether it enters a copy, in which state, and how it leaves the copy.
+//! That is why the guards that hold under one assignment must be those along a single run (see
+//! [`encode`](super::encode)). If several runs could satisfy their guards under one assignment, a demand about a copy
+//! outside of a run could exclude that run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,23 +61,23 @@ pub(super) fn check(task: &Task, unrolling: &Unrolling, budget: &Budget) -> Resu
     reject("a run through the copies, or one that leaves them, may violate the property")
 }
 
-/// Where states are compared: at the beginning of blocks, and at the exits of their procedures.
+/// The program counters where states are compared: the beginnings of blocks, and the exits of their procedures.
 fn compared_points(tree: &Tree, unrolling: &Unrolling) -> BTreeSet<(ProcId, Node)> {
     let blocks = unrolling.different.iter().filter_map(|&(above, _)| tree.blocks.get(above as usize));
     blocks.flat_map(|&(id, node)| [(id, node), (id, Procedure::EXIT)]).collect()
 }
 
-/// The copies, and what each is a copy of.
+/// The tree of copies, and the block that each copy is a copy of.
 struct Tree {
-    /// Whose block, and where it begins.
+    /// For each copy, the procedure and the node where its block begins.
     blocks: Vec<(ProcId, Node)>,
-    /// Whether a copy is entered by a call; copy 0 counts as one.
+    /// Whether a call enters the copy; this is also true of copy 0.
     by_call: Vec<bool>,
     parents: Vec<u32>,
     children: BTreeMap<(u32, Site), u32>,
-    /// The first copy of the same activation.
+    /// For each copy, the first copy of the same activation.
     activation: Vec<u32>,
-    /// In a walk through the tree, parents first: the number of a copy, and of the last one below it.
+    /// For each copy, its number in preorder, and the last number in its subtree.
     span: Vec<(u32, u32)>,
 }
 
@@ -109,7 +109,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What a site leads to.
+    /// The procedure and node of the block that a site leads to.
     fn block(
         &self,
         model: &Model<'_>,
@@ -146,14 +146,14 @@ impl Tree {
     }
 }
 
-/// Numbers a tree, whose parents come before their children, parents first.
+/// Numbers a tree in preorder. Parents must come before their children in the list.
 fn spans(parents: &[u32]) -> Vec<(u32, u32)> {
     let mut sizes = vec![1_u32; parents.len()];
     for copy in (1..parents.len()).rev() {
         sizes[parents[copy] as usize] += sizes[copy];
     }
     let mut spans = vec![(0, 0); parents.len()];
-    // The number that the next child of a copy gets.
+    // For each copy, the preorder number that its next child gets.
     let mut next = vec![1_u32; parents.len()];
     for copy in 0..parents.len() {
         let first = if copy == 0 {
@@ -170,13 +170,14 @@ fn spans(parents: &[u32]) -> Vec<(u32, u32)> {
     spans
 }
 
-/// What is known of a copy when it is encoded.
+/// What is known about a copy after it was encoded.
 struct Record {
-    /// How it begins; the guard says whether the run enters it.
+    /// The states with which it begins; the guard tells whether the run enters it.
     start: State,
-    /// When the property is violated in it, in what it calls, or in what continues it.
+    /// The condition under which the property is violated in the copy, in its callees, or in the copies that continue
+    /// it.
     fails: Term,
-    /// How its activation returns from there, if it can.
+    /// The states in which the activation returns, if it can.
     exit: Option<State>,
 }
 
@@ -187,12 +188,14 @@ struct Open<'a> {
     walk: Walk<'a>,
     fails: Term,
     exit: Option<State>,
-    /// The call that the copy on top of this one is for.
+    /// The call whose copy is being encoded on top of this one on the stack.
     site: Option<CallSite<'a>>,
-    /// Where the block ends, once it was walked through; the next one last.
+    /// The cuts where the block ends and the states there, after the walk through the block; the last one is handled
+    /// next.
     ends: Option<Vec<(Node, State)>>,
 }
 
+/// Encodes all copies.
 struct Unroller<'a> {
     model: &'a Model<'a>,
     bodies: &'a [Body<'a>],
@@ -203,7 +206,7 @@ struct Unroller<'a> {
 }
 
 impl<'a> Unroller<'a> {
-    /// Encodes all copies; tells when the property is violated.
+    /// Encodes all copies, and returns the condition under which the property is violated.
     fn unroll(&mut self, terms: &mut Terms) -> Result<Term, Stop> {
         let model = self.model;
         self.records.resize_with(self.tree.blocks.len(), || None);
@@ -274,7 +277,8 @@ impl<'a> Unroller<'a> {
         Ok(state)
     }
 
-    /// A call without a copy.
+    /// A call without a copy: it may violate the property if a violation can be reached in it, and returns with any
+    /// values of what it can change.
     fn open_call(&self, terms: &mut Terms, top: &mut Open<'a>, site: &CallSite<'a>) -> Result<(), Stop> {
         let callee = self.model.program.procedure(site.call.callee);
         let mut behind = site.state.clone();
@@ -288,10 +292,11 @@ impl<'a> Unroller<'a> {
             })
             .collect();
         let slots = terms.fresh_vector(callee.returns as usize);
-        top.walk.land_behind_call(terms, site.edge, site.call, behind, |i| globals[i], |i| slots[i])
+        top.walk.land_after_call(terms, site.edge, site.call, behind, |i| globals[i], |i| slots[i])
     }
 
-    /// A cut without a copy: the rest of the activation does anything.
+    /// A cut without a copy: the rest of the activation may violate the property if a violation can be reached from
+    /// the cut, and returns with any values of what it can change.
     fn open_loop(&self, terms: &mut Terms, top: &mut Open<'a>, node: Node, mut state: State) {
         let (id, _) = self.tree.blocks[top.copy as usize];
         if self.reach.may_violate(id, node) {
@@ -307,7 +312,7 @@ impl<'a> Unroller<'a> {
         top.returns(terms, state);
     }
 
-    /// A copy is done; the one that it was entered from takes its outcome.
+    /// Passes the result of a finished copy to the copy from which it was entered.
     fn hand_over(
         &self,
         terms: &mut Terms,
@@ -328,12 +333,12 @@ impl<'a> Unroller<'a> {
         let first_slot = self.model.globals() + callee.first_return() as usize;
         let behind = State { guard: exit.guard, values: site.state.values };
         let (global, slot) = (|i| exit.values.get(i), |i| exit.values.get(first_slot + i));
-        below.walk.land_behind_call(terms, site.edge, site.call, behind, global, slot)
+        below.walk.land_after_call(terms, site.edge, site.call, behind, global, slot)
     }
 }
 
 impl Open<'_> {
-    /// The activation comes to its exit.
+    /// Adds states in which the activation reaches its exit.
     fn returns(&mut self, terms: &mut Terms, state: State) {
         self.exit = Some(match self.exit.take() {
             Some(other) => other.merge(terms, state),
@@ -341,7 +346,7 @@ impl Open<'_> {
         });
     }
 
-    /// Something unknown happens: the run may end here with a violation, or go on.
+    /// At code without a copy, the run may end with a violation or continue.
     fn may_fail(&mut self, terms: &mut Terms, state: &mut State) {
         let [fails, goes_on] = terms.alternatives(state.guard, 2)[..] else { return };
         self.fails = terms.arena.or(self.fails, fails);
@@ -349,14 +354,14 @@ impl Open<'_> {
     }
 }
 
-/// What is demanded of runs.
+/// Encodes the demands that exclude runs in which a state occurs twice.
 struct Demands<'a> {
     model: &'a Model<'a>,
     tree: &'a Tree,
-    /// By copy; none for copies that no run comes to.
+    /// The record of each copy; `None` for copies that no run reaches.
     records: &'a [Option<Record>],
     live: Live,
-    /// Positions of variables that are compared, by procedure and node.
+    /// The positions of the variables that are compared, by procedure, node, and choice of variables.
     equal: FxHashMap<(ProcId, Node, Compared), Vec<usize>>,
 }
 
@@ -381,7 +386,7 @@ impl Demands<'_> {
         }
         let (Some(outer), Some(inner)) = (&self.records[above as usize], &self.records[below as usize])
         else {
-            // No run comes to the site of the one or the other, say, because a call before it never returns.
+            // No run reaches the site of one of the copies, for example because a call before it never returns.
             return Ok(Term::TRUE);
         };
         let entered = inner.start.guard;
@@ -440,7 +445,7 @@ mod tests {
 
     #[test]
     fn spans_tell_who_is_below_whom() {
-        // 0 has 1 and 4, 1 has 2, 2 has 3 and 5.
+        // In this tree, the children of 0 are 1 and 4, the child of 1 is 2, and the children of 2 are 3 and 5.
         let parents = [0, 0, 1, 2, 0, 2];
         let spans = spans(&parents);
         let below = |above: usize, copy: usize| {

@@ -1,28 +1,28 @@
-//! What an expression can evaluate to.
+//! The values that an expression can take.
 //!
-//! Choices are independent, so the set of values of an operator follows from the sets of its
-//! operands. Over one total state every answer is [`Answer::Yes`] or [`Answer::No`]. Over a set of
-//! states, some variables are open; an answer is then certain only if it is the same in all of
-//! them (strong Kleene logic), and otherwise names an open variable to decide next.
+//! Choices are independent, so the set of values of an operator follows from the sets of its operands. In one total
+//! state every answer is [`Answer::Yes`] or [`Answer::No`]. In a set of states, some variables are open: an answer is
+//! then definite only if three-valued evaluation (strong Kleene logic) shows that it is the same in all of them, and
+//! otherwise names an open variable to decide next.
 
 use std::convert::Infallible;
 
 use super::{Stop, reject};
 use crate::model::{Expr, Op, Place, Program};
 
-/// Whether something is possible, in every state of a set.
+/// Whether something is possible in the states of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answer<C> {
-    /// In no state.
+    /// It is possible in no state.
     No,
-    /// In every state.
+    /// It is possible in every state.
     Yes,
-    /// That may depend on this open variable, among others.
+    /// The answer may depend on this open variable, among others.
     Depends(C),
 }
 
 impl<C> Answer<C> {
-    /// Whether both are.
+    /// Whether both are possible.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
@@ -40,17 +40,17 @@ impl<C> Answer<C> {
     }
 }
 
-/// The values an expression can take; in every state it can take at least one.
+/// The values that an expression can take. In every state it can take at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Values<C> {
-    /// Some choice makes it false.
+    /// Whether some choices make it false.
     pub can_be_false: Answer<C>,
-    /// Some choice makes it true.
+    /// Whether some choices make it true.
     pub can_be_true: Answer<C>,
 }
 
 impl<C: Copy> Values<C> {
-    /// This value only.
+    /// The set that contains only the given value.
     pub fn exactly(value: bool) -> Self {
         let (yes, no) = (Answer::Yes, Answer::No);
         if value {
@@ -68,7 +68,7 @@ impl<C: Copy> Values<C> {
         Self { can_be_false: Answer::Depends(variable), can_be_true: Answer::Depends(variable) }
     }
 
-    /// Whether it can be this.
+    /// Whether the expression can take a value.
     pub fn can_be(self, value: bool) -> Answer<C> {
         if value { self.can_be_true } else { self.can_be_false }
     }
@@ -101,15 +101,15 @@ impl<C: Copy> Values<C> {
     }
 }
 
-/// Evaluates postfix code; `read` gives the value of a variable, or what stands for an open one.
+/// Evaluates postfix code. `read` gives the value of a variable, or a representative for an open one.
 ///
 /// # Errors
-/// If the code does not leave exactly one value.
+/// Rejects code that does not leave exactly one value on the stack.
 pub(super) fn evaluate<C: Copy>(
     ops: &[Op],
     read: impl Fn(Place) -> Result<bool, C>,
 ) -> Result<Values<C>, Stop> {
-    // Most expressions fit, and the stack never grows beyond the code.
+    // The stack never holds more values than the code has operators, and 16 is enough for most expressions.
     let mut stack: Vec<Values<C>> = Vec::with_capacity(ops.len().min(16));
     for &op in ops {
         let value = match op {

@@ -1,25 +1,25 @@
-//! What every other check takes for granted about a program.
+//! Checks the properties of a program that every other check relies on.
 //!
-//! Lowering makes well-formed programs. That is looked at again here, since a hole in the
-//! checker's assumptions would be a hole in every proof.
+//! Lowering makes well-formed programs. This is checked again here, because a program that is not well-formed could
+//! make every other check unsound.
 
 use rustc_hash::FxHashSet;
 
 use super::{Stop, reject, values};
 use crate::model::{Action, Call, Edge, Expr, ProcId, Procedure, Program, Target, Var};
 
-/// Where an expression stands, which decides what it may read.
+/// The kind of place where an expression occurs, which determines what it may read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Current values of the own thread.
+    /// It may read the current values of the own thread.
     Plain,
-    /// Those and the ones of the other thread.
+    /// It may also read the current values of the other thread.
     PassiveValue,
-    /// Values before and after, of both.
+    /// It may read the values of both threads before and after the step.
     Constrain,
 }
 
-/// Checks every id and every expression of a program.
+/// Checks all ids and all expressions of a program.
 pub(super) fn check(program: &Program) -> Result<(), Stop> {
     let outside = |id: ProcId| id.index() >= program.procedures.len();
     if outside(program.start) {
@@ -68,7 +68,7 @@ impl Checker<'_> {
             return reject("an edge leaves the exit");
         }
         for (label, node) in labels {
-            // A thread that comes to the exit of its last frame is gone, and stands nowhere.
+            // A thread that reaches the exit of its last frame has ended, so no thread is ever at such a label.
             if node.index() >= *nodes as usize || *node == Procedure::EXIT {
                 return reject(format!("label `{label}` is at no node where control may stand"));
             }
@@ -103,13 +103,13 @@ impl Checker<'_> {
             Action::Call(call) => self.call(call),
             Action::Spawn(call) => {
                 if !call.targets.is_empty() {
-                    return reject("a new thread hands nothing back");
+                    return reject("a new thread cannot return values");
                 }
                 self.starts_thread()?;
                 self.call(call)
             }
             Action::Fork(node) => {
-                // A thread at its exit would be none.
+                // A thread at its exit would have ended already.
                 if node.index() >= self.procedure.nodes as usize || *node == Procedure::EXIT {
                     return reject(format!("a thread cannot begin at {node}"));
                 }

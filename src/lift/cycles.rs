@@ -1,13 +1,13 @@
-//! Cycles of the original program that the cuts of the reduced one do not cut.
+//! Finds cycles of the original program that the cuts of the reduced one do not cut.
 //!
-//! Where control can come, there should be none: reductions do not take cycles away. A cycle with a
-//! node that control cannot come to, by what is known or because nothing leads there, is cut there:
-//! nothing is ever true at that node.
+//! There should be no such cycle among reachable nodes, because reductions do not remove cycles. A cycle with a node
+//! that control cannot reach (because of the known values, or because no edges lead there) is cut at that node:
+//! nothing has to be shown there.
 
 use super::Unliftable;
 use crate::model::{Node, Procedure};
 
-/// Adds cuts at nodes that cannot be reached until every cycle of a procedure is cut, and returns them.
+/// Adds cuts at unreachable nodes until every cycle of a procedure is cut, and returns them.
 ///
 /// # Errors
 /// If a cycle through reachable nodes is not cut.
@@ -31,7 +31,7 @@ pub(super) fn cut_cycles(
     Ok(added)
 }
 
-/// The nodes that edges lead to from the entry.
+/// For each node, whether a path leads there from the entry.
 fn led_to(procedure: &Procedure) -> Vec<bool> {
     let mut seen = vec![false; procedure.nodes as usize];
     let mut open = vec![Procedure::ENTRY];
@@ -43,7 +43,7 @@ fn led_to(procedure: &Procedure) -> Vec<bool> {
     seen
 }
 
-/// The nodes of a cycle without a cut.
+/// Finds a cycle without a cut, and returns its nodes.
 fn find_cycle(procedure: &Procedure, is_cut: &[bool]) -> Option<Vec<Node>> {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;

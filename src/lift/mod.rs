@@ -1,18 +1,18 @@
-//! From evidence about a reduced program to evidence about the original one.
+//! Turns evidence about a reduced program into evidence about the original one.
 //!
-//! [`reduce`](crate::model::reduce) says why this is possible; here it is done. What comes out is checked
-//! against the original program by [`crate::certify`], which knows nothing of reductions.
+//! [`reduce`](crate::model::reduce) says why this is possible. The result is checked against the original program by
+//! [`crate::certify`], which does not know about reductions.
 //!
 //! | module | what it lifts |
 //! |---|---|
 //! | `trace` | runs: the edges of the original program are executed in place of the reduced one's |
 //! | `relations` | inductive relations, and proofs by control flow alone |
-//! | `paths` | unrollings and k-inductive proofs: their nodes and edges get their old names |
+//! | `paths` | unrollings and k-inductive proofs, by translating their nodes and edges |
 //! | `cycles` | makes sure that the cycles of the original program are cut |
 //! | `net` | runs and proofs of nets |
 //!
-//! Not everything can be lifted from every reduction. [`Unliftable`] then says why, and the engine has to
-//! run on a task that keeps more: see [`crate::pipeline`].
+//! Not every kind of evidence can be lifted from every reduction. [`Unliftable`] says why not, and the engine then
+//! has to run on a task that was reduced less: see [`crate::pipeline`].
 
 mod cycles;
 pub mod net;
@@ -27,7 +27,7 @@ use crate::evidence::{Certificate, Trace, Verdict};
 use crate::model::reduce::{Keep, Restore};
 use crate::model::{Node, ProcId, Procedure};
 
-/// Why evidence about the reduced program says nothing about the original one.
+/// The reason why evidence about the reduced program could not be lifted to the original one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unliftable(pub &'static str);
 
@@ -40,14 +40,14 @@ impl fmt::Display for Unliftable {
 impl std::error::Error for Unliftable {}
 
 impl Restore<'_> {
-    /// Turns a verdict about the reduced task into one about the original task. If the budget is used up
-    /// before that is done, the verdict is unknown.
+    /// Turns a verdict about the reduced task into one about the original task. If the budget is used up before that
+    /// is done, the verdict is `unknown`.
     ///
     /// # Errors
-    /// If the evidence is of a kind that the reduction did not keep.
+    /// If the reduction does not preserve what the evidence refers to.
     pub fn lift(&self, verdict: Verdict, budget: &Budget) -> Result<Verdict, Unliftable> {
         if self.original.program.starts_threads {
-            // Nothing was reduced.
+            // Tasks with threads are not reduced.
             return Ok(verdict);
         }
         match verdict {
@@ -57,7 +57,7 @@ impl Restore<'_> {
                 Ok(lifted.map_or_else(Verdict::from, |tree| Verdict::Unsafe(Trace::Sequential(tree))))
             }
             Verdict::Unsafe(Trace::Interleaved(_)) => {
-                Err(Unliftable("an interleaving is no run of a sequential program"))
+                Err(Unliftable("an interleaving is not a run of a sequential program"))
             }
             Verdict::Safe(Certificate::Relations(all)) => {
                 Ok(Verdict::Safe(Certificate::Relations(relations::lift(self, all)?)))
@@ -76,16 +76,17 @@ impl Restore<'_> {
                 paths::k_inductive(self, &proof).map(Certificate::KInductive)
             }
             Certificate::KInductive(_) => {
-                Err(Unliftable("a k-inductive proof speaks of states that the reduction did not keep"))
+                Err(Unliftable("a k-inductive proof refers to states that the reduction did not preserve"))
             }
-            _ => Err(Unliftable("this kind of certificate speaks of nodes that the reduction did not keep")),
+            _ => Err(Unliftable("this kind of certificate refers to nodes that the reduction did not keep")),
         }
     }
 
-    /// The original procedure and node that evidence about a node speaks of.
+    /// The original procedure and node that correspond to a node of the reduced program.
     fn original_node(&self, procedure: ProcId, node: Node) -> (ProcId, Node) {
         let map = &self.map.procedures[procedure.index()];
-        // From the entry, control goes through other nodes before it comes to the edges.
+        // From the entry, control may pass through other original nodes before it reaches the node whose edges these
+        // are.
         let node = if node == Procedure::ENTRY { node } else { map.nodes[node.index()] };
         (map.original, node)
     }

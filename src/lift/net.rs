@@ -1,13 +1,13 @@
-//! From evidence about a reduced net to evidence about the original one.
+//! Turns evidence about a reduced net into evidence about the original one.
 //!
-//! *Runs*: every step is expanded to the original transitions it stands for. Places that are gone get the
-//! tokens that these take: as many at the start as are needed, and where fewer are allowed, what fills the place
-//! fires first. Then the run is played through.
+//! *Runs*: every step is expanded to the original transitions that it stands for. Removed places get the tokens that
+//! these transitions take: as many initially as are needed or, if fewer are allowed, by first firing the transitions
+//! that fill the place. Then the run is executed.
 //!
-//! *Proofs*: a place that is gone never held anybody up, so upward-closed sets demand nothing there, and
-//! coverability sets allow any number of tokens, unless the place is never marked. Invariants give it no weight. A
-//! place that tokens pass through is different: proofs would have to say what holds while a token is there. All that
-//! is known then is [`LiftedNet::Uncoverable`], from where a backward search completes the proof.
+//! *Proofs*: a removed place never prevented anything, so upward-closed sets demand nothing there, and coverability
+//! sets allow any number of tokens there, unless the place is never marked. Invariants give it weight zero. Places
+//! through which tokens pass (agglomeration) are different: a proof would have to say what is true while a token is
+//! there. In that case the result is [`LiftedNet::Uncoverable`], and a backward search completes the proof.
 
 use super::Unliftable;
 use crate::budget::Budget;
@@ -17,24 +17,25 @@ use crate::net::fire::fire;
 use crate::net::reduce::{Fate, Reduced, Restore};
 use crate::net::{Choice, Firing, Flow, Marking, Net, PlaceId, Target, TransitionId};
 
-/// What a verdict about a reduced net says about the original one.
+/// The result of lifting a verdict.
 #[derive(Clone, Debug)]
 pub enum LiftedNet {
     /// A verdict with its evidence.
     Verdict(NetVerdict),
-    /// No target can be covered, nor can one of these markings; what leads to them is missing.
+    /// No target and none of these markings can be covered. The predecessors that complete the set to a proof are
+    /// missing.
     Uncoverable(Vec<Marking>),
 }
 
-/// More steps than this are not worth showing.
+/// The largest number of steps that a lifted run may have.
 const MOST_STEPS: usize = 1 << 20;
 
 /// Turns a verdict about a reduced net into one about the original net.
 ///
-/// The verdict is unknown if the budget is used up before that is done.
+/// The verdict is `unknown` if the budget is used up before that is done.
 ///
 /// # Errors
-/// If the evidence is of a kind that the reduction did not keep.
+/// If the reduction does not preserve what the evidence refers to.
 pub fn lift_net(
     original: &Net,
     reduced: &Reduced,
@@ -57,7 +58,9 @@ pub fn lift_net(
         }
         NetVerdict::Safe(NetCertificate::CoverabilitySet(set)) => {
             if restore.has_longer_steps() {
-                return Err(Unliftable("a coverability set says nothing about what lies within a step"));
+                return Err(Unliftable(
+                    "a coverability set says nothing about the markings within a merged step",
+                ));
             }
             match lift_set(original, restore, &set, budget) {
                 Some(lifted) => NetVerdict::Safe(NetCertificate::CoverabilitySet(lifted)),
@@ -92,8 +95,9 @@ fn out_of_budget(budget: &Budget) -> NetVerdict {
     budget.exhausted().unwrap_or(Reason::Interrupted).into()
 }
 
-/// `None` if the budget is used up. An ideal lists what may be marked: the places that it listed before, and those
-/// that are gone and may hold any number. Only these are touched, since a net has many more places.
+/// Lifts a coverability set; `None` if the budget is used up. An ideal lists the places that may be marked: those
+/// that it listed before, and removed places that may hold any number of tokens. Only these are visited, since a net
+/// can have many more places.
 fn lift_set(
     original: &Net,
     restore: &Restore,
@@ -116,7 +120,7 @@ fn lift_set(
     Some(lifted)
 }
 
-/// `None` if the budget is used up.
+/// Lifts a run; `None` if the budget is used up.
 fn lift_run(
     original: &Net,
     reduced: &Reduced,
@@ -130,7 +134,7 @@ fn lift_run(
             return Ok(None);
         }
         last = fire(reduced.net.transition(step.transition), &last, &step.choices)
-            .map_err(|_| Unliftable("the reduced net cannot do this"))?;
+            .map_err(|_| Unliftable("a step is not possible in the reduced net"))?;
         let steps = reduced.restore.steps(step.transition);
         plan.extend(steps.into_iter().map(|transition| Planned { transition, number: Some(number) }));
         if plan.len() > MOST_STEPS {
@@ -165,7 +169,8 @@ struct Lift<'a> {
 }
 
 impl Lift<'_> {
-    /// Whether the places that were kept, and those that are never marked, allow the target.
+    /// Whether the last marking meets the target, as far as kept places and places that are never marked are
+    /// concerned.
     fn is_met_where_kept(&self, target: &Target, last: &Marking) -> bool {
         let has_enough = |(place, n): (PlaceId, u64)| match self.restore.fate(place) {
             Fate::Kept(_) => last.get(place) >= n,
@@ -178,7 +183,7 @@ impl Lift<'_> {
     /// The run of the original net that ends in this target; `None` if the budget is used up.
     fn run_to(&self, target: &Target, budget: &Budget) -> Result<Option<FiringSequence>, Unliftable> {
         let is_kept = |place: PlaceId| matches!(self.restore.fate(place), Fate::Kept(_));
-        // What has to be in places that are gone, from the end to the start.
+        // The tokens that are needed in removed places, computed from the end of the run to its start.
         let mut need = vec![0_u64; self.original.places.len()];
         for (place, n) in target.least.iter().filter(|&(place, _)| !is_kept(place)) {
             need[place.index()] = n;
@@ -216,7 +221,7 @@ impl Lift<'_> {
             let choices = self.choices(*planned, &marking)?;
             let transition = planned.transition;
             marking = fire(self.original.transition(transition), &marking, &choices)
-                .map_err(|_| Unliftable("the original net cannot do this"))?;
+                .map_err(|_| Unliftable("a step is not possible in the original net"))?;
             steps.push(Firing { transition, choices });
         }
         if !target.is_met_by(&marking) {
@@ -225,7 +230,7 @@ impl Lift<'_> {
         Ok(Some(FiringSequence { initial, steps }))
     }
 
-    /// What is needed in places that are gone before a transition, given what is needed after it.
+    /// Computes the tokens needed in removed places before a transition from those needed after it.
     fn go_back(&self, transition: TransitionId, need: &mut [u64]) -> Result<(), Unliftable> {
         let transition = self.original.transition(transition);
         let gone = |&(place, _): &(PlaceId, u64)| !matches!(self.restore.fate(place), Fate::Kept(_));
@@ -239,7 +244,7 @@ impl Lift<'_> {
         Ok(())
     }
 
-    /// Where tokens go that have a choice: as in the reduced net, and where that says nothing, see
+    /// The destinations of tokens that choose: those of the reduced net and, where it says nothing, those of
     /// [`Restore::last_of`].
     fn choices(&self, planned: Planned, marking: &Marking) -> Result<Vec<Choice>, Unliftable> {
         let transition = self.original.transition(planned.transition);

@@ -1,13 +1,13 @@
-//! Unrollings and k-inductive proofs: their nodes and edges get their old names.
+//! Lifts unrollings and k-inductive proofs by translating their nodes and edges to those of the original program.
 //!
-//! Both speak of runs through the original program, and the checker takes these from there. If the
-//! reduction kept all states, that is all there is to it.
+//! Both are about runs through the original program, which the checker constructs itself. If the reduction preserved
+//! all states, nothing else is needed.
 //!
-//! An unrolling says something about the original program even if only the verdict was kept, as long as it
-//! follows real runs only: from the start on, the facts that the reduction relied on hold. It must not
-//! demand that states differ, since that may be by variables that went; and it must not leave a call or a
-//! loop open that cannot violate the property, since then nothing is known behind it. (One that might
-//! violate it is no harm: the proof shows that no run comes there.)
+//! If the reduction preserved only the verdict, an unrolling can still be lifted as long as it follows only real
+//! runs, because the facts that the reduction relied on hold from the start on. It must not demand that states
+//! differ, since the difference may be in removed variables. And it must not leave a call or a loop open that cannot
+//! violate the property, since then nothing is known about the states after it. (An open call or loop that might
+//! violate the property is harmless: the proof shows that no run reaches it.)
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,7 +17,7 @@ use crate::evidence::{BlockCopy, KInductive, Site, Unrolling};
 use crate::model::reduce::{Keep, Restore};
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure};
 
-/// Lifts a k-inductive proof from a reduction that kept the states.
+/// Lifts a k-inductive proof from a reduction that preserved the states.
 pub(super) fn k_inductive(restore: &Restore<'_>, proof: &KInductive) -> Result<KInductive, Unliftable> {
     Ok(KInductive { cuts: lift_cuts(restore, &proof.cuts)?, k: proof.k })
 }
@@ -32,24 +32,24 @@ pub(super) fn unrolling(restore: &Restore<'_>, unrolling: Unrolling) -> Result<U
     }
     let is_cut = cuts.iter().map(|&(id, node)| (restore.original_node(id, node), node)).collect();
     let cuts = lift_cuts(restore, &cuts)?;
-    // The reduced procedure and the original node of every copy.
-    let start = reduced_ids[program.start.index()].ok_or(STRANGE)?;
+    // For every copy, the reduced procedure and the original node where its block begins.
+    let start = reduced_ids[program.start.index()].ok_or(MISMATCH)?;
     let mut begins = vec![(start, Procedure::ENTRY)];
     let mut lifted = Vec::with_capacity(copies.len());
     for BlockCopy { parent, site } in copies {
-        let &(reduced, _) = begins.get(parent as usize).ok_or(STRANGE)?;
+        let &(reduced, _) = begins.get(parent as usize).ok_or(MISMATCH)?;
         let map = &restore.map.procedures[reduced.index()];
         let (begin, site) = match site {
             Site::Call(edge) => {
-                let &edge = map.edges.get(edge.index()).and_then(|ways| ways.first()).ok_or(STRANGE)?;
+                let &edge = map.edges.get(edge.index()).and_then(|ways| ways.first()).ok_or(MISMATCH)?;
                 let Action::Call(call) = &program.procedure(map.original).edge(edge).action else {
-                    return Err(STRANGE);
+                    return Err(MISMATCH);
                 };
-                let callee = reduced_ids[call.callee.index()].ok_or(STRANGE)?;
+                let callee = reduced_ids[call.callee.index()].ok_or(MISMATCH)?;
                 ((callee, Procedure::ENTRY), Site::Call(edge))
             }
             Site::Loop(node) => {
-                map.nodes.get(node.index()).ok_or(STRANGE)?;
+                map.nodes.get(node.index()).ok_or(MISMATCH)?;
                 let (_, node) = restore.original_node(reduced, node);
                 ((reduced, node), Site::Loop(node))
             }
@@ -59,7 +59,7 @@ pub(super) fn unrolling(restore: &Restore<'_>, unrolling: Unrolling) -> Result<U
     }
     if restore.keep == Keep::Verdict {
         if !different.is_empty() {
-            return Err(Unliftable("states that differ in the reduced program are demanded"));
+            return Err(Unliftable("the proof demands that states of the reduced program differ"));
         }
         Sites { restore, reduced_ids: &reduced_ids, is_cut, of_block: FxHashMap::default() }
             .are_all_followed(&begins, &lifted)?;
@@ -67,17 +67,17 @@ pub(super) fn unrolling(restore: &Restore<'_>, unrolling: Unrolling) -> Result<U
     Ok(Unrolling { cuts, copies: lifted, different })
 }
 
-const STRANGE: Unliftable = Unliftable("the certificate does not fit the reduced program");
+const MISMATCH: Unliftable = Unliftable("the certificate does not fit the reduced program");
 
-/// The original cuts, and cuts of cycles that control cannot go through.
+/// Translates the cuts to the original program, and adds cuts for cycles that control cannot go through.
 fn lift_cuts(restore: &Restore<'_>, cuts: &[(ProcId, Node)]) -> Result<Vec<(ProcId, Node)>, Unliftable> {
     let program = &restore.original.program;
     let mut is_cut: Vec<Vec<bool>> =
         program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
     let mut lifted = Vec::with_capacity(cuts.len());
     for &(procedure, node) in cuts {
-        let map = restore.map.procedures.get(procedure.index()).ok_or(STRANGE)?;
-        map.nodes.get(node.index()).ok_or(STRANGE)?;
+        let map = restore.map.procedures.get(procedure.index()).ok_or(MISMATCH)?;
+        map.nodes.get(node.index()).ok_or(MISMATCH)?;
         let (procedure, node) = restore.original_node(procedure, node);
         is_cut[procedure.index()][node.index()] = true;
         lifted.push((procedure, node));
@@ -92,11 +92,11 @@ fn lift_cuts(restore: &Restore<'_>, cuts: &[(ProcId, Node)]) -> Result<Vec<(Proc
     Ok(lifted)
 }
 
-/// The ways out of the blocks of the original program that must not be left open.
+/// The calls and loops of blocks of the original program that must not be left open.
 struct Sites<'a> {
     restore: &'a Restore<'a>,
     reduced_ids: &'a [Option<ProcId>],
-    /// Original cuts with the nodes that they are in the reduced program.
+    /// The original cuts, with the corresponding nodes of the reduced program.
     is_cut: FxHashMap<(ProcId, Node), Node>,
     of_block: FxHashMap<(ProcId, Node), Vec<Site>>,
 }
@@ -107,7 +107,7 @@ impl Sites<'_> {
         for (parent, &(reduced, node)) in (0..).zip(begins) {
             let is_followed = |&site: &Site| followed.contains(&BlockCopy { parent, site });
             if !self.harmless(reduced, node).iter().all(is_followed) {
-                return Err(Unliftable("a call or loop is left open that the reduction relies on"));
+                return Err(Unliftable("the proof leaves a call or loop open that the reduction relies on"));
             }
         }
         Ok(())
@@ -128,7 +128,7 @@ impl Sites<'_> {
             while let Some(node) = open.pop() {
                 for (edge_id, edge) in procedure.edges_from(node) {
                     if let Action::Call(call) = &edge.action {
-                        // Calls that are gone cannot satisfy the callee's `enforce`; open ones need not.
+                        // A removed call cannot satisfy the callee's `enforce`, but an open call could return anyway.
                         let callee = reduced_ids[call.callee.index()].filter(|_| calls.contains(&edge_id));
                         if !callee.is_some_and(|callee| may_violate(callee, Procedure::ENTRY)) {
                             sites.push(Site::Call(edge_id));

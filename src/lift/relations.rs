@@ -1,10 +1,10 @@
-//! Relations about the reduced program become relations about the original one.
+//! Lifts relations about the reduced program to relations about the original one.
 //!
-//! A lifted relation says of the variables that stayed what it said, of the others nothing, nor of locals that
-//! are dead and whose dead values went; and it is narrowed down to what is known at its node and at the entry. Why that is inductive is said in
-//! [`crate::model::reduce`]. What engines find at a node holds, too, at the nodes that control goes through
-//! before it is there; it is said there as well if the original program has a loop head among them. At
-//! nodes that control cannot reach, nothing is true.
+//! A lifted relation says the same about the kept variables. It says nothing about the removed ones, nor about dead
+//! locals some of whose assignments were removed. It is restricted to the known values at its node and at the entry.
+//! [`crate::model::reduce`] explains why the result is inductive. A relation that holds at a node also holds at the
+//! original nodes through which control passes on the way to it; it is stated there, too, if one of them is a loop
+//! head of the original program. At nodes that control cannot reach, the relation is empty.
 
 use super::Unliftable;
 use super::cycles::cut_cycles;
@@ -13,15 +13,15 @@ use crate::model::cuts::Cuts;
 use crate::model::reduce::Restore;
 use crate::model::{Action, Node, ProcId, Procedure, Program, Property, Task, Var};
 
-/// Lifts inductive relations. Witnesses speak of the obligations of one program, so they are not lifted but found anew
-/// where they are needed.
+/// Lifts inductive relations. Witnesses refer to the obligations of one program, so they are not lifted but computed
+/// again where they are needed.
 pub(super) fn lift(restore: &Restore<'_>, all: Relations) -> Result<Relations, Unliftable> {
     let mut lifting = Lifting::new(restore, all.formulas);
     lifting.needs_witnesses = all.needs_witnesses || !all.witnesses.is_empty();
     let mut relations = Vec::with_capacity(all.relations.len());
-    // Relations of one procedure stand together.
+    // The relations of one procedure are adjacent.
     for group in all.relations.chunk_by(|a, b| a.procedure == b.procedure) {
-        let places = Places::of(restore, group[0].procedure);
+        let places = LiftedNodes::of(restore, group[0].procedure);
         for relation in group {
             lifting.relation(relation, &places, &mut relations);
         }
@@ -31,8 +31,7 @@ pub(super) fn lift(restore: &Restore<'_>, all: Relations) -> Result<Relations, U
     Ok(Relations { formulas: lifting.formulas, relations, witnesses: Vec::new(), needs_witnesses })
 }
 
-/// What control flow alone says about the reduced program: where control may come, and with which values,
-/// is an inductive relation.
+/// Lifts a proof by control flow alone: the reachable nodes with the known values there form an inductive relation.
 pub(super) fn of_control(restore: &Restore<'_>) -> Result<Certificate, Unliftable> {
     if !violation_is_in_reach(restore.original) {
         return Ok(Certificate::NoViolationInReach);
@@ -53,20 +52,21 @@ pub(super) fn of_control(restore: &Restore<'_>) -> Result<Certificate, Unliftabl
     Ok(Certificate::Relations(Relations { formulas, relations, witnesses, needs_witnesses: false }))
 }
 
-/// The original nodes where something is said about the nodes of a reduced procedure.
-struct Places(Vec<Vec<Node>>);
+/// For each node of a reduced procedure, the original nodes at which its relations are stated.
+struct LiftedNodes(Vec<Vec<Node>>);
 
-impl Places {
+impl LiftedNodes {
     fn of(restore: &Restore<'_>, reduced: ProcId) -> Self {
         let map = &restore.map.procedures[reduced.index()];
         let procedure = restore.original.program.procedure(map.original);
         let through = &restore.map.through[map.original.index()];
         let mut places: Vec<Vec<Node>> = map.nodes.iter().map(|&node| vec![node]).collect();
-        // From the entry, control goes through other nodes before it comes to the edges.
+        // From the entry, control may pass through other original nodes before it reaches the node whose edges these
+        // are.
         places[Procedure::ENTRY.index()] = vec![Procedure::ENTRY];
         let mut new = vec![None; procedure.nodes as usize];
         (0..).zip(&map.nodes).for_each(|(i, node)| new[node.index()] = Some(i));
-        // The head of a loop may have been taken over by the entry.
+        // The entry may have taken over a loop head.
         for head in
             Cuts::of(procedure).heads().filter(|&head| restore.constants.is_reachable(map.original, head))
         {
@@ -88,7 +88,7 @@ struct Lifting<'a> {
     restore: &'a Restore<'a>,
     program: &'a Program,
     formulas: Formulas,
-    /// Some parameter may not be determined any more.
+    /// Whether some parameter may no longer be determined by a component.
     needs_witnesses: bool,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Lifting<'a> {
         Self { restore, program: &restore.original.program, formulas, needs_witnesses: false }
     }
 
-    fn relation(&mut self, relation: &Relation, places: &Places, lifted: &mut Vec<Relation>) {
+    fn relation(&mut self, relation: &Relation, places: &LiftedNodes, lifted: &mut Vec<Relation>) {
         let id = self.restore.map.procedures[relation.procedure.index()].original;
         match relation.place {
             Place::Failure => lifted.extend(self.narrowed(id, Place::Failure, relation)),
@@ -109,7 +109,7 @@ impl<'a> Lifting<'a> {
         }
     }
 
-    /// A relation at an original place, if control may come there.
+    /// The relation at a place of the original program; `None` if control cannot reach it.
     fn narrowed(&mut self, id: ProcId, place: Place, relation: &Relation) -> Option<Relation> {
         let at = match place {
             Place::Node(node) => node,
@@ -146,7 +146,7 @@ impl<'a> Lifting<'a> {
         Some(lifted)
     }
 
-    /// Whether a current value says nothing about the original program.
+    /// Whether a current value of the relation says nothing about the original program.
     fn is_stale(&self, relation: &Relation, position: u32) -> bool {
         let (Place::Node(node), Some(live)) = (relation.place, &self.restore.live) else { return false };
         let Some(local) = position.checked_sub(self.restore.map.globals.len() as u32) else { return false };
@@ -154,7 +154,7 @@ impl<'a> Lifting<'a> {
             && !live.is_live(relation.procedure, node, Var::Local(local))
     }
 
-    /// All that is known at a place.
+    /// The relation that contains all values known at a place.
     fn facts(&self, id: ProcId, place: Place, guard: Literal) -> Relation {
         let procedure = self.program.procedure(id);
         let known = |node: Node, locals: usize| {
@@ -171,7 +171,7 @@ impl<'a> Lifting<'a> {
         Relation { procedure: id, place, guard, entry, now }
     }
 
-    /// Cuts cycles that control cannot go through, and puts the relations into their order.
+    /// Cuts the cycles that control cannot go through, and sorts the relations.
     fn cut_the_rest(&mut self, relations: &mut Vec<Relation>) -> Result<(), Unliftable> {
         relations.sort_by_key(|relation| (relation.procedure, relation.place));
         let mut rest = relations.iter().peekable();
@@ -198,7 +198,7 @@ impl<'a> Lifting<'a> {
     }
 }
 
-/// A conjunction, without a gate if there is no need for one.
+/// A conjunction; makes no gate if one of the operands is constant.
 fn and(formulas: &mut Formulas, left: Literal, right: Literal) -> Literal {
     match (left, right) {
         (Literal::FALSE, _) | (_, Literal::FALSE) => Literal::FALSE,
@@ -207,7 +207,7 @@ fn and(formulas: &mut Formulas, left: Literal, right: Literal) -> Literal {
     }
 }
 
-/// Whether control flow alone can come to a statement that might violate the property.
+/// Whether control can reach a statement that might violate the property, whatever the values of variables.
 fn violation_is_in_reach(task: &Task) -> bool {
     let program = &task.program;
     let mut seen: Vec<Vec<bool>> = program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();

@@ -1,13 +1,12 @@
-//! Runs of the reduced program become runs of the original one.
+//! Lifts runs of the reduced program to runs of the original one.
 //!
-//! The original edges are executed from the entry on. Where a value can be chosen, it is the one that the
-//! reduced program has, or the one that is known there; where the reduced program has no such value,
-//! because the variable is gone or dead, any possible one will do. Nodes that control only goes through
-//! in the original program are gone through, by an edge that can be taken.
+//! The original edges are executed from the entry on. Where a value can be chosen, the value in the reduced program
+//! or the known value is taken; if there is none, because the variable was removed or is dead, any possible value is
+//! taken. Original nodes that control only passes through are left by an edge that can be taken.
 //!
-//! A run is lifted once for every state that it is entered with, so a shared call tree stays shared as far as
-//! the variables that went allow: two calls that the reduced program cannot tell apart may
-//! differ in them. Calls wait on a list and cost no stack.
+//! A run is lifted once for every state in which it is entered. So a shared call tree stays shared as far as the
+//! removed variables allow: two calls that are equal in the reduced program may differ in them. Pending calls are
+//! kept on an explicit list, so nesting costs no stack.
 
 use rustc_hash::FxHashMap;
 
@@ -47,27 +46,27 @@ struct Lifting<'a> {
     restore: &'a Restore<'a>,
     program: &'a Program,
     tree: &'a CallTree,
-    /// New positions of globals.
+    /// The reduced number of each original global, if it was kept.
     globals: Vec<Option<u32>>,
-    /// New positions of locals, by reduced procedure.
+    /// For each reduced procedure, the reduced number of each original local, if it was kept.
     locals: Vec<Vec<Option<u32>>>,
     runs: Vec<Run>,
-    /// Lifted runs, by reduced run and entry state.
+    /// The lifted runs, by reduced run and entry state.
     done: FxHashMap<(RunId, State), RunId>,
 }
 
 /// A run that is being lifted.
 struct Frame {
-    /// The reduced run.
+    /// The run of the reduced program.
     run: RunId,
     /// The original procedure.
     procedure: ProcId,
     entry: State,
-    /// Where the original program is.
+    /// The current node of the original program.
     node: Node,
     state: State,
     steps: Vec<Step>,
-    /// Steps of the reduced run that have been made.
+    /// The number of steps of the reduced run that have been lifted.
     made: usize,
 }
 
@@ -99,7 +98,7 @@ impl Lifting<'_> {
         Ok(())
     }
 
-    /// Goes on with a run to its end, or up to a call whose run must be lifted first.
+    /// Continues a run to its end, or up to a call whose run must be lifted first.
     fn advance(&mut self, frame: &mut Frame) -> Result<End, Box<Frame>> {
         let run = self.tree.run(frame.run);
         let ways = &self.restore.map.procedures[run.procedure.index()].edges;
@@ -135,7 +134,7 @@ impl Lifting<'_> {
         })
     }
 
-    /// Goes through the nodes that the reduced program does not have.
+    /// Passes through the nodes that the reduced program does not have.
     fn pass_through(&self, frame: &mut Frame) {
         loop {
             let ways = &self.restore.map.through[frame.procedure.index()][frame.node.index()];
@@ -147,7 +146,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// One of several edges that can be taken.
+    /// One of several alternative edges that can be taken.
     fn possible(&self, frame: &Frame, ways: &[EdgeId]) -> EdgeId {
         let procedure = self.program.procedure(frame.procedure);
         let can_be_taken = |edge: &&EdgeId| match procedure.edge(**edge).action {
@@ -162,7 +161,7 @@ impl Lifting<'_> {
         *ways.iter().find(can_be_taken).unwrap_or(&ways[0])
     }
 
-    /// One of several assertions that can fail.
+    /// One of several alternative assertions that can fail.
     fn failing(&self, frame: &Frame, ways: &[EdgeId]) -> EdgeId {
         let procedure = self.program.procedure(frame.procedure);
         let can_fail = |edge: &&EdgeId| match procedure.edge(**edge).action {
@@ -172,7 +171,7 @@ impl Lifting<'_> {
         *ways.iter().find(can_fail).unwrap_or(&ways[0])
     }
 
-    /// Takes an edge; the state after a call is there already.
+    /// Takes an edge. For a call, the frame already has the state after it.
     fn take(&self, frame: &mut Frame, edge: EdgeId, call: Option<RunId>, wanted: Option<&State>) {
         let step = self.program.procedure(frame.procedure).edge(edge);
         if let Action::Assign(assign) = &step.action {
@@ -194,7 +193,7 @@ impl Lifting<'_> {
         frame.state = after;
     }
 
-    /// The lifted run of a call, or the frame that will be one.
+    /// The lifted run of a call, or the frame to be lifted first.
     fn called(&self, frame: &Frame, call: &Call, run: RunId) -> Result<RunId, Box<Frame>> {
         let args: Vec<Values> = call.args.iter().map(|&arg| self.values(arg, &frame.state)).collect();
         let callee = self.frame(run, frame.state.globals.clone(), &args);
@@ -204,7 +203,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// What a call leaves behind.
+    /// Applies the effect of a call whose run was lifted.
     fn leave(&self, frame: &mut Frame, call: &Call, id: RunId) {
         let run = &self.runs[id.index()];
         let exit = run.steps.last().map_or(&run.entry, |step| &step.after);
@@ -217,7 +216,7 @@ impl Lifting<'_> {
         }
     }
 
-    /// The beginning of a run.
+    /// A frame at the beginning of a run.
     fn frame(&self, run: RunId, globals: Valuation, params: &[Values]) -> Frame {
         let procedure = self.original(self.tree.run(run));
         let locals = (0..self.program.procedure(procedure).locals.len())
@@ -242,14 +241,14 @@ impl Lifting<'_> {
         self.restore.map.procedures[run.procedure.index()].original
     }
 
-    /// The value that a variable should have at the entry of a run.
+    /// The value that a variable should have at the entry of a run, if there is one.
     fn wanted(&self, run: RunId, procedure: ProcId, var: Var) -> Option<bool> {
         let run = self.tree.run(run);
         let value = self.reduced_value(run.procedure, &run.entry, var);
         value.or_else(|| self.restore.constants.known(procedure, Procedure::ENTRY, var))
     }
 
-    /// The value that a variable has in a state of the reduced program.
+    /// The value of a variable in a state of the reduced program, if it has the variable.
     fn reduced_value(&self, reduced: ProcId, state: &State, var: Var) -> Option<bool> {
         match var {
             Var::Global(i) => self.globals[i as usize].map(|i| state.globals.get(i)),
@@ -263,7 +262,7 @@ impl Lifting<'_> {
     }
 }
 
-/// A possible value, one of the wishes if that can be.
+/// A possible value; one of the wishes, if it is possible.
 fn choose(values: Values, wishes: [Option<bool>; 2]) -> bool {
     let possible = |value: &bool| if *value { values.can_hold } else { values.can_fail };
     wishes.into_iter().flatten().find(possible).unwrap_or(!values.can_fail)

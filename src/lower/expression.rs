@@ -1,4 +1,4 @@
-//! Expressions to postfix code.
+//! Translates expressions to postfix code.
 
 use super::Lowering;
 use crate::model::{Expr, Op, Place};
@@ -22,8 +22,8 @@ impl Lowering<'_> {
         Some(self.exprs.finish(start))
     }
 
-    /// A condition in two parts: what concerns this thread only, and what concerns every other
-    /// thread too. Choices are independent, so the parts can be satisfied one by one.
+    /// Splits a condition into two parts: one that is only about this thread, and one that is about every other
+    /// thread, too. Choices are independent, so the parts can be satisfied separately.
     pub(super) fn constraints(&mut self, scope: &Scope, root: ExprId) -> Vec<Expr> {
         let (mut own, mut of_each) = (Vec::new(), Vec::new());
         let mut todo = vec![root];
@@ -62,8 +62,8 @@ impl Lowering<'_> {
         self.exprs.finish(start)
     }
 
-    /// Appends the postfix code of an expression, by a list of nodes to visit and operators to
-    /// put behind them.
+    /// Appends the postfix code of an expression. A stack holds the nodes to visit and the operators to append after
+    /// them.
     fn emit(&mut self, scope: Option<&Scope>, root: ExprId) {
         enum Todo {
             Visit(ExprId),
@@ -78,7 +78,7 @@ impl Lowering<'_> {
                 }
                 Todo::Visit(id) => id,
             };
-            // What is pushed last comes out first.
+            // The stack is last in, first out, so the pieces are pushed in reverse order.
             match &self.ast.expr(id).kind {
                 ExprKind::Const(value) => self.exprs.push(Op::Const(*value)),
                 ExprKind::Choice | ExprKind::Error => self.exprs.push(Op::Choice),
@@ -108,7 +108,7 @@ impl Lowering<'_> {
                 ExprKind::Ite(c, t, e) => {
                     todo.extend([Todo::Put(Op::Ite), Todo::Visit(*e), Todo::Visit(*t), Todo::Visit(*c)]);
                 }
-                // pos | (* & !neg)
+                // The result is pos | (* & !neg).
                 ExprKind::Schoose(pos, neg) => todo.extend([
                     Todo::Put(Op::Or),
                     Todo::Put(Op::And),

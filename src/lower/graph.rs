@@ -1,16 +1,16 @@
-//! A control-flow graph under construction.
+//! A control-flow graph that is being built.
 
 use crate::model::{Action, Edge, Expr, Node};
 use crate::source::Span;
 
-/// A graph under construction.
+/// A control-flow graph that is being built.
 pub(super) struct Graph {
     nodes: u32,
     edges: Vec<Edge>,
 }
 
 impl Graph {
-    /// With entry and exit.
+    /// A graph with only an entry and an exit.
     pub fn new() -> Self {
         Self { nodes: 2, edges: Vec::new() }
     }
@@ -24,19 +24,19 @@ impl Graph {
         self.edges.push(Edge { from, to, action, span, branch: None, silent: false });
     }
 
-    /// A step that no statement makes.
+    /// Adds a silent edge: a step that belongs to no statement.
     pub fn silent(&mut self, from: Node, to: Node, span: Span) {
         self.edges.push(Edge { from, to, action: Action::Skip, span, branch: None, silent: true });
     }
 
-    /// An edge from `at` to a new node, which becomes `at`.
+    /// Adds an edge from `at` to a new node, and sets `at` to that node.
     pub fn step(&mut self, at: &mut Node, action: Action, span: Span) {
         let to = self.node();
         self.edge(*at, action, to, span);
         *at = to;
     }
 
-    /// The two sides of a condition.
+    /// Adds the two edges of a condition.
     pub fn branch(&mut self, from: Node, holds: Expr, fails: Expr, to: [Node; 2], span: Span) {
         for (condition, to, branch) in [(holds, to[0], true), (fails, to[1], false)] {
             let action = Action::Assume(condition);

@@ -1,9 +1,9 @@
-//! From the tree to control-flow graphs.
+//! Translates syntax trees to control-flow graphs.
 //!
-//! Statements get their program counters block by block from an explicit list of work, so that
-//! nesting costs no stack. What runs before `main` (global initialisers, Getafix's `init` and
-//! threads, replication) becomes a procedure `<start>`, so that engines know one beginning only
-//! ([errata 36](crate::errata::item_36)). Its last edge calls `main`; no other edge of it leads to its exit.
+//! Statements get their program counters block by block from an explicit work list, so nesting costs no stack. The
+//! code that runs before `main` (global initialisers, Getafix's `init` and threads, replication) becomes a procedure
+//! `<start>`, so that a program has only one start ([errata 36](crate::errata::item_36)). Its last edge calls `main`;
+//! no other edge of it leads to its exit.
 
 mod expression;
 mod graph;
@@ -16,7 +16,7 @@ use crate::resolve::{Names, Scope};
 use crate::source::Span;
 use crate::syntax::ast::{self, Ast, Dialect, ExprId, Stmt, StmtId, StmtKind};
 
-/// The most copies of `main` that [`Replication::Exactly`] may ask for: each of them is an edge of the
+/// The largest number of copies of `main` that [`Replication::Exactly`] may have: each copy is an edge of the
 /// prologue and a thread in every state of the system.
 pub const MOST_COPIES: u32 = 1000;
 
@@ -26,16 +26,16 @@ pub enum Replication {
     /// The first thread only.
     #[default]
     None,
-    /// This many, and never more than [`MOST_COPIES`].
+    /// This number of threads, at most [`MOST_COPIES`].
     Exactly(u32),
-    /// As many as there may be.
+    /// Any number of threads.
     Unbounded,
 }
 
-/// Builds the model of a file. Procedures that cannot run are left out.
+/// Builds the model of a file. Procedures that can never run are left out.
 ///
 /// # Panics
-/// If the resolver reported errors for the file.
+/// Panics if the resolver reported errors for the file.
 #[must_use]
 pub fn lower(ast: &Ast, names: &Names, replication: Replication) -> Program {
     let order = names.reachable();
@@ -83,7 +83,7 @@ fn does_nothing(kind: &StmtKind) -> bool {
     }
 }
 
-/// Where a statement that does nothing stands: before `fi` or `od` there is only its label to point at.
+/// The place in the source of a statement that does nothing. Before `fi` or `od`, only its label can be shown.
 fn place_of(statement: &Stmt) -> Span {
     match statement.labels.last() {
         Some(label) if statement.span.start == statement.span.end => label.span,
@@ -96,7 +96,7 @@ struct Lowering<'a> {
     names: &'a Names,
     ids: &'a [Option<ProcId>],
     exprs: ExprPool,
-    /// The program counter before each statement.
+    /// For each statement, the program counter before it.
     node_of: Vec<Node>,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Lowers the statements of a body; gives the node behind the last of them.
+    /// Translates the statements of a body, and returns the node after the last of them.
     fn body(
         &mut self,
         scope: &'a Scope,
@@ -139,7 +139,7 @@ impl<'a> Lowering<'a> {
         labels: &mut Vec<(String, Node)>,
     ) -> Node {
         let fall_off = graph.node();
-        // Only the last statement of the body leads to the end of it.
+        // Only the last statement of the body leads to its end.
         let first = self.place(&syntax.body, fall_off, false, graph);
         graph.silent(Procedure::ENTRY, first, Span::default());
         let mut work: Vec<(&[StmtId], Node)> = vec![(&syntax.body, fall_off)];
@@ -188,7 +188,7 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
-        // Labels have their program counters only now.
+        // The program counters of labels are known only now.
         let node_of = &self.node_of;
         let target = |label: &ast::Ident| node_of[scope.labels[&label.name].index()];
         for (id, from, next) in jumps {
@@ -208,12 +208,12 @@ impl<'a> Lowering<'a> {
         fall_off
     }
 
-    /// Gives the statements of a block their program counters, and returns the first. `shared` tells
-    /// whether control may come to `after` on another way than through the end of the block.
+    /// Assigns program counters to the statements of a block, and returns the first one. `shared` tells whether control
+    /// may reach `after` on another path than through the end of the block.
     ///
-    /// Statements that do nothing share the program counter of what follows them. One that has a label does
-    /// so only if control cannot come to what follows without passing the label; otherwise the label would
-    /// be reached whenever its follower is.
+    /// Statements that do nothing share the program counter of the next statement. If such a statement has a label, it
+    /// does so only if control cannot reach the next statement without passing the label; otherwise the label would
+    /// count as reached whenever the next statement is.
     fn place(&mut self, block: &[StmtId], after: Node, mut shared: bool, graph: &mut Graph) -> Node {
         let mut next = after;
         for &id in block.iter().rev() {
@@ -223,13 +223,13 @@ impl<'a> Lowering<'a> {
                 shared = false;
             }
             self.node_of[id.index()] = next;
-            // Jumps come to a label, and the end of a loop's body to its head.
+            // Jumps lead to labels, and the end of a loop's body leads to its head.
             shared |= !labels.is_empty() || matches!(kind, StmtKind::While(..));
         }
         next
     }
 
-    /// Statements with one successor and no block.
+    /// Translates statements with one successor and without a nested block.
     fn simple(&mut self, scope: &Scope, statement: &ast::Stmt, from: Node, next: Node, graph: &mut Graph) {
         let span = statement.span;
         let action = match &statement.kind {
@@ -325,7 +325,8 @@ impl<'a> Lowering<'a> {
         Call { callee, args: args.iter().map(|&arg| self.expr(Some(scope), arg)).collect(), targets }
     }
 
-    /// Fills the return slots: with the values, or with anything when control falls off the end.
+    /// Fills the return slots: with the given values, or with arbitrary ones if control reaches the end of the body
+    /// without `return`.
     fn return_action(&mut self, first: u32, returns: usize, values: Option<(&Scope, &[ExprId])>) -> Action {
         if returns == 0 {
             return Action::Skip;
@@ -341,7 +342,7 @@ impl<'a> Lowering<'a> {
         Action::Assign(Box::new(Assign { pairs, constrain: Vec::new() }))
     }
 
-    /// What runs before `main`, if anything does.
+    /// The procedure that runs before `main`, if one is needed.
     fn prologue(&mut self, main: ProcId, replication: Replication) -> Option<Procedure> {
         let names = self.names;
         let entry = &names.entry;
@@ -383,7 +384,7 @@ impl<'a> Lowering<'a> {
         if replication == Replication::Unbounded {
             graph.silent(at, head, Span::default());
             graph.silent(head, at, Span::default());
-            // The call has a node to itself.
+            // The call must be the only edge of its node.
             let ready = graph.node();
             graph.silent(at, ready, Span::default());
             at = ready;
@@ -417,7 +418,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// A call with arbitrary arguments that drops what comes back.
+    /// A call with arbitrary arguments that ignores the return values.
     fn arbitrary_call(&mut self, index: usize) -> Call {
         let callee = self.ids[index].expect("what runs at the start is reachable");
         let args = (0..self.names.scopes[index].params).map(|_| self.exprs.single(Op::Choice)).collect();

@@ -1,11 +1,11 @@
-//! The call graph: components of mutual recursion, callees first.
+//! The call graph, divided into components of mutually recursive procedures, callees first.
 
 use crate::model::{Action, ProcId, Procedure, Program};
 
-/// The components of the call graph below the start procedure.
+/// The strongly connected components of the part of the call graph that the start procedure can reach.
 #[derive(Debug)]
 pub struct CallGraph {
-    /// Components, callees first; procedures of one call each other.
+    /// The components, callees first. The procedures of one component call each other, directly or through others.
     pub components: Vec<Vec<ProcId>>,
     component_of: Vec<Option<u32>>,
     calls_itself: Vec<bool>,
@@ -68,13 +68,14 @@ impl CallGraph {
         Self { components, component_of, calls_itself }
     }
 
-    /// The position of a procedure's component: callees have smaller ones, unless they call back.
+    /// The position of a procedure's component. A callee has a smaller one than its caller, unless both are in the
+    /// same component.
     #[must_use]
     pub fn rank(&self, procedure: ProcId) -> usize {
         self.component_of[procedure.index()].map_or(usize::MAX, |position| position as usize)
     }
 
-    /// Whether a procedure can call itself, through others or directly.
+    /// Whether a procedure can call itself, directly or through others.
     #[must_use]
     pub fn is_recursive(&self, procedure: ProcId) -> bool {
         self.calls_itself[procedure.index()]

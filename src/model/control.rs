@@ -1,8 +1,9 @@
-//! Where control can go, whatever the data.
+//! Where control can go, whatever the values of variables.
 
 use super::{Action, Node, ProcId, Procedure, Property, Task};
 
-/// The nodes from which control alone can come to a violation, if calls return.
+/// The nodes from which control can reach a violation, whatever the values of variables, under the assumption that
+/// calls return.
 #[derive(Clone, Debug)]
 pub struct Reach {
     from: Vec<Vec<bool>>,
@@ -10,15 +11,16 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Goes backwards from everything that could violate the property: from a procedure's entry to its
-    /// callers, and never into a callee from its exit.
+    /// Searches backwards from all statements that could violate the property. The search goes from a procedure's
+    /// entry to its callers, and never from a call back into the callee's exit.
     #[must_use]
     pub fn of(task: &Task) -> Self {
         let program = &task.program;
         let mut from: Vec<Vec<bool>> =
             program.procedures.iter().map(|p| vec![false; p.nodes as usize]).collect();
         let mut open: Vec<(ProcId, Node)> = Vec::new();
-        // What leads to a node: sources of edges, and for the entry the nodes that call or start a thread.
+        // The predecessors of each node: the sources of its incoming edges and, for an entry, the nodes that call the
+        // procedure or start a thread there.
         let mut before: Vec<Vec<Vec<Node>>> =
             program.procedures.iter().map(|p| vec![Vec::new(); p.nodes as usize]).collect();
         let mut callers: Vec<Vec<(ProcId, Node)>> = vec![Vec::new(); program.procedures.len()];
@@ -52,13 +54,13 @@ impl Reach {
         Self { from, start: program.start }
     }
 
-    /// Whether control can come from a node to a violation, in its procedure or below.
+    /// Whether control can reach a violation from a node, in its procedure or in one that it calls.
     #[must_use]
     pub fn may_violate(&self, procedure: ProcId, node: Node) -> bool {
         self.from[procedure.index()][node.index()]
     }
 
-    /// Whether control can come from the start of the program to a violation.
+    /// Whether control can reach a violation from the start of the program.
     #[must_use]
     pub fn violation_is_in_reach(&self) -> bool {
         self.may_violate(self.start, Procedure::ENTRY)

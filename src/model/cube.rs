@@ -10,7 +10,7 @@ pub struct Cube {
 }
 
 impl Cube {
-    /// Most variables a cube can hold.
+    /// The largest number of variables that a cube can hold.
     pub const WIDTH: usize = 128;
 
     /// All valuations.
@@ -22,7 +22,7 @@ impl Cube {
         Self { known, value: value & known }
     }
 
-    /// Which variables are fixed.
+    /// A mask of the variables that are fixed.
     #[must_use]
     pub fn known(self) -> u128 {
         self.known
@@ -40,14 +40,14 @@ impl Cube {
         (self.known >> var & 1 == 1).then_some(self.value >> var & 1 == 1)
     }
 
-    /// The same with one variable fixed.
+    /// This cube with one variable fixed.
     #[must_use]
     pub fn with(self, var: u32, value: bool) -> Self {
         let bit = 1 << var;
         Self { known: self.known | bit, value: self.value & !bit | if value { bit } else { 0 } }
     }
 
-    /// The same with one variable fixed or freed.
+    /// This cube with one variable fixed (`Some`) or made free (`None`).
     #[must_use]
     pub fn set(self, var: u32, value: Option<bool>) -> Self {
         match value {
@@ -56,26 +56,26 @@ impl Cube {
         }
     }
 
-    /// The same with only the variables of `mask` fixed.
+    /// This cube with only the variables of `mask` fixed.
     #[must_use]
     pub fn keep(self, mask: u128) -> Self {
         Self::new(self.known & mask, self.value)
     }
 
-    /// Whether every valuation of `other` is one of these.
+    /// Whether every valuation of `other` is also one of this cube.
     #[must_use]
     pub fn contains(self, other: Self) -> bool {
         self.known & !other.known == 0 && (self.value ^ other.value) & self.known == 0
     }
 
-    /// The valuations in both, if there is one.
+    /// The valuations that are in both cubes; `None` if there are none.
     #[must_use]
     pub fn meet(self, other: Self) -> Option<Self> {
         let clash = (self.value ^ other.value) & self.known & other.known;
         (clash == 0).then_some(Self { known: self.known | other.known, value: self.value | other.value })
     }
 
-    /// This, with the gaps filled from `other`.
+    /// This cube, with variables that are free in it fixed as in `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         let gaps = other.keep(!self.known);

@@ -1,8 +1,8 @@
-//! Where the cycles of a procedure are cut.
+//! The nodes where the cycles of a procedure are cut.
 //!
-//! A *loop head* is the target of a back edge of a depth-first search from the entry. Every cycle has one,
-//! reducible or not, so the graph without the edges into loop heads has none, and the code from one cut
-//! (entry, loop head, exit) to the next ones can be laid out in topological order.
+//! A *loop head* is the target of a back edge of a depth-first search from the entry. Every cycle contains a loop
+//! head, whether it is reducible or not. So the graph without the edges into loop heads is acyclic, and the code from
+//! one cut (entry, loop head, exit) to the next ones has a topological order.
 
 use super::{Node, Procedure};
 
@@ -10,12 +10,12 @@ use super::{Node, Procedure};
 #[derive(Clone, Debug)]
 pub struct Cuts {
     is_head: Vec<bool>,
-    /// Per node its place: an edge that does not enter a loop head goes from a smaller to a greater place.
+    /// The position of each node in the order. An edge that does not enter a loop head leads to a greater position.
     place: Vec<u32>,
 }
 
 impl Cuts {
-    /// Finds the loop heads among the nodes that control can come to from the entry.
+    /// Finds the loop heads among the nodes that control can reach from the entry.
     #[must_use]
     pub fn of(procedure: &Procedure) -> Self {
         const NEW: u8 = 0;
@@ -45,7 +45,7 @@ impl Cuts {
                 _ => {}
             }
         }
-        // Back edges aside, the reverse of a postorder is topological.
+        // Without the back edges, the reverse of a postorder is a topological order.
         let mut place = vec![0; count];
         for (position, node) in postorder.iter().rev().enumerate() {
             place[node.index()] = position as u32;
@@ -65,12 +65,12 @@ impl Cuts {
         node == Procedure::EXIT || self.is_head(node)
     }
 
-    /// The loop heads in the order of their numbers.
+    /// The loop heads, sorted by number.
     pub fn heads(&self) -> impl Iterator<Item = Node> + '_ {
         self.is_head.iter().enumerate().filter(|(_, is_head)| **is_head).map(|(i, _)| Node::from_index(i))
     }
 
-    /// The place of a node in an order in which only edges into loop heads go backwards.
+    /// The position of a node in an order in which only edges into loop heads go backwards.
     #[must_use]
     pub fn place(&self, node: Node) -> u32 {
         self.place[node.index()]

@@ -1,8 +1,7 @@
-//! The values an expression may take when some variables are still open.
+//! Computes the values that an expression can take when the values of some variables are not known.
 //!
-//! Choices are independent of each other, so the set of possible values is computed operator by
-//! operator. A variable without a value is looked at only when the result depends on it; the
-//! caller then decides the variable both ways and asks again.
+//! Choices are independent of each other, so the set of possible values is computed operator by operator. A variable
+//! without a value matters only if the result depends on it; the caller then tries both values and evaluates again.
 
 use smallvec::SmallVec;
 
@@ -11,23 +10,23 @@ use super::{Op, Place};
 /// A non-empty set of truth values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Values {
-    /// False is possible.
+    /// Whether the value can be false.
     pub can_fail: bool,
-    /// True is possible.
+    /// Whether the value can be true.
     pub can_hold: bool,
 }
 
 impl Values {
-    /// Just one value.
+    /// The set with one value.
     #[must_use]
     pub fn only(value: bool) -> Self {
         Self { can_fail: !value, can_hold: value }
     }
 
-    /// Either value.
+    /// The set of both values.
     pub const EITHER: Self = Self { can_fail: true, can_hold: true };
 
-    /// The value if there is only one.
+    /// The value, if the set has only one.
     #[must_use]
     pub fn single(self) -> Option<bool> {
         (self.can_fail != self.can_hold).then_some(self.can_hold)
@@ -52,16 +51,17 @@ impl Values {
     }
 }
 
-/// Most expressions are shallow; evaluation is the inner loop of the explicit engine.
+/// The stack of operands. Most expressions need less than its inline capacity, and evaluation is the inner loop of
+/// the explicit engine.
 type Stack<V> = SmallVec<[Result<Values, V>; 16]>;
 
-/// The possible values of an expression.
+/// Computes the possible values of an expression.
 ///
 /// # Errors
-/// The first variable without a value that the result depends on, as `read` names it.
+/// Returns the first variable without a value on which the result depends, as `read` names it.
 ///
 /// # Panics
-/// If the code does not leave one value; [`super::ExprPool`] makes no such code.
+/// Panics if the code does not leave exactly one value; [`super::ExprPool`] makes no such code.
 pub fn eval<V: Copy>(code: &[Op], mut read: impl FnMut(Place) -> Result<bool, V>) -> Result<Values, V> {
     let mut stack: Stack<V> = Stack::new();
     let pop = |stack: &mut Stack<V>| stack.pop().expect("balanced postfix code");

@@ -1,62 +1,62 @@
-//! Resolved expressions as postfix code.
+//! Resolved expressions, stored as postfix code.
 //!
-//! Invariant (postfix): an expression is a slice of [`Op`]s in one pool that leaves exactly one
-//! value on an empty stack. Evaluation, encoding and support are plain loops over the slice;
-//! nothing recurses, however deeply the source was nested.
+//! Invariant (postfix): an expression is a slice of [`Op`]s in one pool that leaves exactly one value on an empty
+//! stack. Evaluation, encoding and the computation of supports are loops over the slice; nothing recurses, however
+//! deeply the source was nested.
 //!
-//! Invariant (fresh choices): every `Op::Choice` is a choice of its own, made anew each time the
-//! expression is evaluated. Subexpressions therefore choose independently, and the set of
-//! values an expression may take can be computed operator by operator.
+//! Invariant (fresh choices): every `Op::Choice` is a separate choice, made anew each time the expression is
+//! evaluated. Subexpressions therefore choose independently, and the set of values that an expression can take can be
+//! computed operator by operator.
 
 use super::Var;
 
-/// A variable as an expression reads it.
+/// An occurrence of a variable in an expression: which variable is read, and which of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which variable.
+    /// The variable that is read.
     pub var: Var,
-    /// `'x`: the value after the assignment ([errata 2](crate::errata::item_2)).
+    /// Whether it is written `'x`, which reads the value after the assignment ([errata 2](crate::errata::item_2)).
     pub primed: bool,
-    /// `x$`: the copy of the other thread that the assignment updates.
+    /// Whether it is written `x$`, which reads the copy of the other thread that the assignment updates.
     pub passive: bool,
 }
 
 /// One instruction of the stack machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// Push a constant.
+    /// Pushes a constant.
     Const(bool),
-    /// Push either value.
+    /// Pushes either value.
     Choice,
-    /// Push the value of a variable.
+    /// Pushes the value of a variable.
     Read(Place),
-    /// Negate the top.
+    /// Negates the topmost value.
     Not,
-    /// Replace the two topmost values by their conjunction.
+    /// Replaces the two topmost values by their conjunction.
     And,
-    /// Replace the two topmost values by their disjunction.
+    /// Replaces the two topmost values by their disjunction.
     Or,
-    /// Replace the two topmost values by their exclusive or.
+    /// Replaces the two topmost values by their exclusive or.
     Xor,
-    /// Replace condition, then-value and else-value by the chosen one.
+    /// Replaces a condition, a then-value and an else-value by the value that the condition selects.
     Ite,
 }
 
-/// A slice of an [`ExprPool`].
+/// An expression, given by its range of instructions in an [`ExprPool`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Expr {
     start: u32,
     end: u32,
 }
 
-/// All code of one program.
+/// The code of all expressions of a program.
 #[derive(Clone, Debug, Default)]
 pub struct ExprPool {
     ops: Vec<Op>,
 }
 
 impl ExprPool {
-    /// Where the next instruction goes; pass it to [`ExprPool::finish`].
+    /// The position of the next instruction, to be passed to [`ExprPool::finish`].
     #[must_use]
     pub fn begin(&self) -> usize {
         self.ops.len()
@@ -67,7 +67,7 @@ impl ExprPool {
         self.ops.push(op);
     }
 
-    /// Closes the expression that began at `start`.
+    /// Finishes the expression that began at `start`.
     #[must_use]
     pub fn finish(&mut self, start: usize) -> Expr {
         let expr = Expr { start: start as u32, end: self.ops.len() as u32 };

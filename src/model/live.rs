@@ -1,60 +1,58 @@
-//! Which variables matter where: interprocedural mod/ref and live variables.
+//! Computes where the values of variables matter: interprocedural mod/ref and live variables.
 //!
 //! Implements: G. Basler, "Model Checking Boolean Programs", 2010, section 10.9 and appendix C,
 //! after A. Srivastava, D. W. Wall, "A practical system for intermodule code optimization at
 //! link-time", 1993. Phase 1 finds what a procedure reads and overwrites, callees included;
 //! phase 2 finds what is live at every node.
 //!
-//! Guarantee: a variable that is not live at a node may take any value there without changing the
-//! verdict, whatever the call stack below is. A variable is live exactly if some way onwards
-//! reads it before it is overwritten, where "ways" are the paths of the control-flow graphs on
-//! which calls and returns match, and conditions are not looked at. At the exit of a procedure
-//! they go on behind any of its call sites.
+//! Guarantee: a variable that is not live at a node may take any value there without changing the verdict, whatever
+//! call stack is below. A variable is live exactly if some path onwards reads it before it is overwritten. Here the
+//! paths are those of the control-flow graphs on which calls and returns match; conditions are ignored. From the exit
+//! of a procedure, paths continue after any of its call sites.
 //!
-//! The equations. For a node `n` of a procedure, phase 1 computes the smallest sets with
-//! - `exposed(n)`: read on a way from `n` that stays in the procedure and its callees, before any
-//!   write;
-//! - `through(n)`: not written on some way from `n` to the exit; so a procedure overwrites
-//!   for certain what is not in `through(entry)`, and returns at all if that set can be non-empty.
+//! The equations. For a node `n` of a procedure, phase 1 computes the smallest sets such that
+//! - `exposed(n)` contains the variables that are read, before any write, on a path from `n` that stays in the
+//!   procedure and its callees;
+//! - `through(n)` contains the variables that are not written on some path from `n` to the exit. So a procedure
+//!   certainly overwrites what is not in `through(entry)`, and it can return iff that set can be non-empty.
 //!
-//! Over a step that reads `R` and writes `W` both go backwards as `X(from) = R + (X(to) - W)`,
-//! with `R` empty for `through`. Over a call, `W` being the variables that take the return values,
+//! For a step that reads `R` and writes `W`, both are computed backwards as `X(from) = R + (X(to) - W)`, with `R`
+//! empty for `through`. For a call, where `W` are the variables that take the return values,
 //! - `exposed(from) = args + exposed(entry) + through(entry) * (exposed(to) - W)`,
 //! - `through(from) = through(entry) * (through(to) - W)`.
 //!
-//! Phase 2 then needs one set for each procedure, what is live behind its call sites:
+//! Phase 2 then needs one set for each procedure, the variables that are live after its call sites:
 //! `context(callee) += (exposed(to) + through(to) * context(caller)) - W`, and
 //! `live(n) = exposed(n) + through(n) * context`.
 //!
-//! What reads and writes, beyond the obvious:
-//! - `constrain` reads old values, and new ones: `'x` is no read of the old `x` if `x` is assigned.
+//! Reads and writes that are not obvious:
+//! - `constrain` reads old and new values: `'x` does not read the old `x` if `x` is assigned.
 //! - `enforce` reads its variables at every node of its procedure, entry and exit included ([errata 22](crate::errata::item_22)).
-//! - Arguments are read at the call; a return slot is read by the return step of a call that
-//!   keeps its value, and dropped by all others.
-//! - A new thread at a node of the same procedure has a copy of the locals, so it reads there what
-//!   it reads anywhere; it ends at the exit and sees no context.
-//! - A thread stands at a label that must not be reached: the verdict is there, nothing behind it
-//!   matters. An assertion that is not the property is an assumption; both read.
-//! - If threads are started, other threads read the globals at any time: all of them are live
-//!   everywhere, as are locals that some thread reads as `x$`. `x$ := e` writes nothing
-//!   of its own thread. The global that forbids context switches is always live.
+//! - Arguments are read at the call. A return slot is read by the return step of a call that keeps its value; all
+//!   other calls ignore it.
+//! - A new thread at a node of the same procedure has a copy of the locals, so starting it reads the locals that are
+//!   exposed there; the thread ends at the exit and has no context.
+//! - When a thread reaches a label that must not be reached, the verdict is decided, and nothing after the label
+//!   matters. An assertion that is not the property is an assumption; both read their variables.
+//! - If threads are started, other threads may read the globals at any time, so all globals are live everywhere, and
+//!   so are locals that some thread reads as `x$`. `x$ := e` writes no variable of its own thread. The global that
+//!   forbids context switches is always live.
 //!
 //! Deviations from the appendix:
-//! - It leaves the exits of procedures without a successor in phase 2, which makes `g` in its own
-//!   listing 10.2 dead inside the callee; Srivastava and Wall join the return points there.
-//! - Only globals cross the boundary of a call. Read literally, the equations let locals of a
-//!   recursive callee mix with those of its caller.
-//! - Arguments, return values and calls that never return do not occur in it.
-//! - `DEAD`, a greatest fix-point that is coupled to `LIVE`, is replaced by the complement of
-//!   `through`. At a call that is the same (what is exposed is live whether it is overwritten later
-//!   or not), and everything is a least fix-point of its own.
-//! - Phase 2 runs over the call graph only, since phase 1 keeps its sets.
+//! - The appendix gives the exits of procedures no successor in phase 2, which makes `g` in its own listing 10.2 dead
+//!   inside the callee; Srivastava and Wall join the return points there.
+//! - Only globals are propagated across calls. Read literally, the equations mix the locals of a recursive callee
+//!   with those of its caller.
+//! - The appendix does not treat arguments, return values, and calls that never return.
+//! - `DEAD`, a greatest fixed point that is coupled to `LIVE`, is replaced by the complement of `through`. At a call
+//!   that makes no difference (what is exposed is live whether it is overwritten later or not), and every set is a
+//!   least fixed point of its own.
+//! - Phase 2 runs over the call graph only, since the sets of phase 1 are kept.
 //!
-//! Invariant (pages): variables do not influence each other, so the analysis runs over the whole
-//! program for 256 of them at a time and never holds more than that for every node. Results are
-//! kept as pages of 256 bits; equal pages are stored once, and one page stands for all nodes
-//! of a procedure when they agree, which is the case where neither the procedure nor its callees
-//! touch a variable of the page.
+//! Invariant (pages): variables do not influence each other. So the analysis runs over the whole program for 256 of
+//! them at a time, and never stores more than that for every node. Results are kept as pages of 256 bits. Equal pages
+//! are stored once. If all nodes of a procedure have the same page, only one number is stored for them; that is the
+//! case where neither the procedure nor its callees use a variable of the page.
 
 mod flow;
 pub(crate) mod order;
@@ -69,18 +67,18 @@ use super::{Node, ProcId, Procedure, Task, Var};
 #[derive(Clone, Debug)]
 pub struct Live {
     pages: Pages,
-    /// Page numbers; a [`Run`] says where those of one procedure and page lie.
+    /// Page numbers; a [`Run`] gives the range of those for one procedure and page.
     numbers: Vec<u32>,
     runs: Vec<Run>,
-    /// First run of each procedure: pages of globals, then pages of locals.
+    /// The first run of each procedure: the pages of globals, then the pages of locals.
     first_run: Vec<u32>,
     globals: u32,
-    /// Number of locals of each procedure.
+    /// The number of locals of each procedure.
     locals: Vec<u32>,
     mod_ref: ModRef,
 }
 
-/// Where the page numbers of one procedure lie: at `start + stride * node`.
+/// The range of the page numbers of one procedure and page: the number for a node is at `start + stride * node`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
     start: u32,
@@ -152,23 +150,23 @@ impl Live {
         self.page(proc, node, page).contains(lane)
     }
 
-    /// The live variables at a node: globals first, each kind in order.
+    /// The live variables at a node: globals first, then locals, each sorted by number.
     pub fn live_at(&self, proc: ProcId, node: Node) -> impl Iterator<Item = Var> + '_ {
         self.vars_at(proc, node, |page, _| page)
     }
 
-    /// The dead variables at a node: globals first, each kind in order.
+    /// The dead variables at a node: globals first, then locals, each sorted by number.
     pub fn dead_at(&self, proc: ProcId, node: Node) -> impl Iterator<Item = Var> + '_ {
         self.vars_at(proc, node, |page, declared| declared & !page)
     }
 
-    /// What procedures read and modify.
+    /// The globals that procedures read and modify.
     #[must_use]
     pub fn mod_ref(&self) -> &ModRef {
         &self.mod_ref
     }
 
-    /// Bytes held by the tables.
+    /// The number of bytes that the tables use.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let words = self.numbers.len() + 2 * self.runs.len() + self.first_run.len() + self.locals.len();
@@ -207,7 +205,7 @@ impl Live {
     /// Stores one page for all nodes of a procedure.
     fn record(&mut self, flow: &Flow<'_>, proc: ProcId, page: usize, always: Page) {
         let start = self.numbers.len();
-        // Neighbours mostly agree, and a comparison is cheaper than a look-up.
+        // Neighbouring nodes mostly have the same page, and a comparison is cheaper than a look-up.
         let mut last = (Page::NONE, self.pages.intern(Page::NONE));
         for node in flow.nodes(proc) {
             let live = flow.live(proc, node) | always;
@@ -225,11 +223,11 @@ impl Live {
     }
 }
 
-/// What procedures do to globals, callees and the threads they start included.
+/// How procedures use globals, with their callees and the threads that they start included.
 #[derive(Clone, Debug)]
 pub struct ModRef {
     pages: Pages,
-    /// Four page numbers for each procedure and page, see [`ModRef::record`].
+    /// Four page numbers for each procedure and page; see [`ModRef::record`].
     numbers: Vec<[u32; 4]>,
     pages_each: usize,
     returns: Vec<bool>,
@@ -249,31 +247,31 @@ impl ModRef {
         }
     }
 
-    /// Globals that some run of the procedure may assign.
+    /// The globals that some run of the procedure may assign.
     #[must_use]
     pub fn may_modify(&self, proc: ProcId) -> Globals<'_> {
         self.set(proc, 0)
     }
 
-    /// Globals that every run of the procedure assigns before it returns: all, if it never does.
+    /// The globals that every run of the procedure assigns before it returns; all globals if it never returns.
     #[must_use]
     pub fn must_modify(&self, proc: ProcId) -> Globals<'_> {
         self.set(proc, 1)
     }
 
-    /// Globals that some run of the procedure may read, whoever wrote them last.
+    /// The globals that some run of the procedure may read, whether or not it wrote them before.
     #[must_use]
     pub fn may_reference(&self, proc: ProcId) -> Globals<'_> {
         self.set(proc, 2)
     }
 
-    /// Globals whose value at entry some run of the procedure may read: the appendix's `REF`.
+    /// The globals whose value at the entry some run of the procedure may read; the appendix calls this set `REF`.
     #[must_use]
     pub fn reads_entry_value(&self, proc: ProcId) -> Globals<'_> {
         self.set(proc, 3)
     }
 
-    /// Whether some way leads from the entry of the procedure to its exit.
+    /// Whether some path leads from the entry of the procedure to its exit.
     #[must_use]
     pub fn returns(&self, proc: ProcId) -> bool {
         self.returns[proc.index()]
@@ -306,7 +304,7 @@ impl<'a> Globals<'a> {
         self.pages.get(self.numbers[page][self.kind]).contains(lane)
     }
 
-    /// All members, in order.
+    /// The members of the set, sorted.
     pub fn iter(self) -> impl Iterator<Item = u32> + 'a {
         self.numbers.iter().enumerate().flat_map(move |(page, numbers)| {
             let lanes = self.pages.get(numbers[self.kind]).lanes();

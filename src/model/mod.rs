@@ -1,30 +1,32 @@
 //! Programs as control-flow graphs with explicit program counters.
 //!
-//! A node is a program counter, an edge is one step. Structured control flow is gone: `if` and
-//! `while` are pairs of `assume` edges, `goto` is a fan of `skip` edges, `return` assigns the
-//! return slots and goes to the exit node. Every edge remembers the source text it came from.
+//! A node is a program counter, and an edge is one step. Structured control flow is translated: `if` and `while`
+//! become pairs of `assume` edges, `goto` becomes a set of `skip` edges, and `return` assigns the return slots and
+//! leads to the exit node. Every edge records the source text it came from.
 //!
-//! Semantics, in one place (the decisions are those of [`crate::errata`]):
-//! - Globals and locals start arbitrary. Every choice is fresh each time it is evaluated ([errata 1](crate::errata::item_1)).
-//! - `Assert(e)` fails if some choice makes `e` false, and passes with `e` assumed ([errata 4](crate::errata::item_4)).
-//! - A label is reached when control stands at its node ([errata 34](crate::errata::item_34)). An empty statement with a
-//!   label has a node of its own wherever the place behind it can be reached without passing the label; a silent edge
-//!   ([`Edge::silent`]) leads on. A label before `while` is at the head of the loop, where control comes
-//!   before every evaluation of the condition.
-//! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at entry and
-//!   after every statement and every return into it, for the thread that makes the step
-//!   ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)). A silent edge is no statement, so `enforce`
-//!   is not demanded after it.
-//! - A call enters the callee with fresh locals; reaching its exit node and handing the
-//!   return slots to the caller is a step of its own.
-//! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global
-//!   `atomic` holds, only the thread that made the last step may go on; a thread that ends
-//!   releases the system ([errata 19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
-//! - All threads are alike ([errata 35](crate::errata::item_35)). The prologue (what Cusp adds before `main`) is one
-//!   indivisible step ([errata 36](crate::errata::item_36)): while the first thread is in it, no other thread moves. Its
-//!   last edge, [`Program::leaves_prologue`], enters `main` and gives up the frame of the prologue, so that `main` is a
-//!   thread's start procedure like any other, and releases the system: then every thread may be the first to move, even
-//!   while the Getafix global holds.
+//! The semantics is as follows (the decisions are those of [`crate::errata`]):
+//! - Globals and locals have arbitrary initial values. Every choice is made anew each time it is evaluated
+//!   ([errata 1](crate::errata::item_1)).
+//! - `Assert(e)` fails if some choice makes `e` false; when it passes, `e` is assumed
+//!   ([errata 4](crate::errata::item_4)).
+//! - A label is reached when control is at its node ([errata 34](crate::errata::item_34)). An empty statement with a
+//!   label has a node of its own if the next node can also be reached without passing the label; a silent edge
+//!   ([`Edge::silent`]) leads from there to the next node. A label before `while` is at the head of the loop, which
+//!   control reaches before every evaluation of the condition.
+//! - [`Procedure::enforce`] must be satisfiable in every state of the procedure: at the entry, after every statement,
+//!   and after every return into the procedure, for the thread that makes the step
+//!   ([errata 5](crate::errata::item_5), [errata 35](crate::errata::item_35)). A silent edge is not a statement, so
+//!   `enforce` is not required after it.
+//! - A call enters the callee with arbitrary locals. The return, which hands the return slots from the callee's exit
+//!   node to the caller, is a step of its own.
+//! - Threads interleave edge by edge. Inside an atomic section, or while the Getafix global `atomic` is true, only
+//!   the thread that made the last step may make the next one; a thread that ends releases the system
+//!   ([errata 19](crate::errata::item_19), [errata 37](crate::errata::item_37)).
+//! - All threads are treated alike ([errata 35](crate::errata::item_35)). The prologue (what Cusp adds before
+//!   `main`) is one indivisible step ([errata 36](crate::errata::item_36)): while the first thread is in it, no
+//!   other thread makes a step. The last edge of the prologue, [`Program::leaves_prologue`], enters `main` and
+//!   removes the frame of the prologue, so that `main` is a thread's start procedure like any other. It also releases
+//!   the system: then any thread may make the next step, even while the Getafix global is true.
 
 pub mod calls;
 pub mod control;
@@ -75,29 +77,30 @@ impl fmt::Debug for Var {
 /// A declared variable.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: String,
-    /// Its declaration.
+    /// The place of its declaration in the source.
     pub span: Span,
 }
 
-/// Left side of an assignment.
+/// The left side of an assignment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The variable.
     pub var: Var,
-    /// `x$`: assigned in every other thread instead of this one.
+    /// Whether it is written `x$`, so that every other thread is assigned instead of this one.
     pub passive: bool,
 }
 
-/// A parallel assignment: right sides read the state before, `constrain` reads both.
+/// A parallel assignment. Right sides read the state before it; the conditions of `constrain` read the states before
+/// and after it.
 #[derive(Clone, Debug)]
 pub struct Assign {
-    /// Targets with their right sides; no target occurs twice.
+    /// The targets with their right sides; no target occurs twice.
     pub pairs: Vec<(Target, Expr)>,
-    /// Each must be satisfiable between the states before and after: once, or, if it reads `x$`,
-    /// for every thread that `x$` means. A written condition `a & b$` is two of them, so that `a` is
-    /// demanded even where there is no other thread.
+    /// Conditions, each of which must be satisfiable between the states before and after. A condition that reads `x$`
+    /// is checked for every thread that `x$` refers to, any other condition once. A written condition `a & b$`
+    /// becomes two conditions, so that `a` is required even if there is no other thread.
     pub constrain: Vec<Expr>,
 }
 
@@ -112,86 +115,86 @@ impl Assign {
 /// A call, synchronous or as the body of a new thread.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The procedure.
+    /// The procedure that is called.
     pub callee: ProcId,
-    /// One value for each parameter.
+    /// The arguments, one for each parameter.
     pub args: Vec<Expr>,
-    /// Where the return values go; `None` drops one. Empty if all are dropped.
+    /// The variables that take the return values; `None` drops a value. The list is empty if all values are dropped.
     pub targets: Vec<Option<Var>>,
 }
 
 /// What an edge does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Nothing.
+    /// Does nothing.
     Skip,
-    /// Goes on only if the condition can hold.
+    /// Blocks unless the condition can hold.
     Assume(Expr),
-    /// Fails if the condition can be false; goes on only if it can hold.
+    /// Fails if the condition can be false; continues only if it can hold.
     Assert(Expr),
     /// A parallel assignment; `return` is one to the return slots.
     Assign(Box<Assign>),
     /// Runs a procedure to its exit.
     Call(Box<Call>),
-    /// Starts a thread that runs a procedure; nothing happens at the thread bound.
+    /// Starts a thread that runs a procedure; if the thread bound is reached, it does nothing.
     Spawn(Box<Call>),
     /// Starts a thread at a node of the same procedure with a copy of the locals.
     Fork(Node),
     /// Ends the thread.
     EndThread,
-    /// Only this thread may run from here on.
+    /// Begins an atomic section: only this thread may run from here on.
     AtomicBegin,
-    /// Every thread may run again.
+    /// Ends an atomic section: every thread may run again.
     AtomicEnd,
 }
 
-/// One step.
+/// An edge of a control-flow graph: one step.
 #[derive(Clone, Debug)]
 pub struct Edge {
     /// The program counter before.
     pub from: Node,
     /// The program counter after.
     pub to: Node,
-    /// What happens.
+    /// What the step does.
     pub action: Action,
-    /// The source text of the step; empty for steps that Cusp added.
+    /// The source text of the step; empty for a step that Cusp added.
     pub span: Span,
-    /// For the two sides of an `if` or `while`: whether its condition holds on this one.
+    /// For an edge of an `if` or `while`: whether its condition holds on this branch.
     pub branch: Option<bool>,
-    /// No statement makes this step, which only moves control: from the entry to the first statement, or
-    /// on from the node of a label.
+    /// Whether the step belongs to no statement and only moves control: from the entry to the first statement, or
+    /// from the node of a label to the next node.
     pub silent: bool,
 }
 
 /// A procedure.
 #[derive(Clone, Debug)]
 pub struct Procedure {
-    /// Its name; in angle brackets if Cusp added it.
+    /// The name; it is in angle brackets if Cusp added the procedure.
     pub name: String,
-    /// Its name in the source; empty if Cusp added it.
+    /// The place of its name in the source; empty if Cusp added the procedure.
     pub span: Span,
-    /// How many of the locals are parameters; they come first.
+    /// How many of the locals are parameters. They come first.
     pub params: u32,
-    /// Parameters, declared locals, then return slots.
+    /// Parameters, then declared locals, then return slots.
     pub locals: Vec<Variable>,
-    /// How many of the locals are return slots; they come last.
+    /// How many of the locals are return slots. They come last.
     pub returns: u32,
-    /// Holds in every state of the procedure.
+    /// The condition that must be satisfiable in every state of the procedure.
     pub enforce: Option<Expr>,
-    /// Labels in the order of the text; one may occur several times.
+    /// Labels with their nodes, in the order of the text; a label may occur several times.
     pub labels: Vec<(String, Node)>,
-    /// Number of nodes.
+    /// The number of nodes.
     pub nodes: u32,
-    /// All edges, sorted by source.
+    /// All edges, sorted by source node.
     pub edges: Vec<Edge>,
-    /// First edge of every node, and one past the last.
+    /// The position of the first edge of every node, and one past the last edge.
     pub first_edge: Vec<u32>,
 }
 
 impl Procedure {
-    /// Where control enters.
+    /// The node where control enters.
     pub const ENTRY: Node = Node(0);
-    /// Where control leaves; it has no edges.
+    /// The node where control leaves; it has no outgoing edges.
     pub const EXIT: Node = Node(1);
 
     /// The edges that leave a node.
@@ -200,20 +203,20 @@ impl Procedure {
         range.map(|i| (EdgeId::from_index(i), &self.edges[i]))
     }
 
-    /// The edge behind an id.
+    /// The edge with an id.
     #[must_use]
     pub fn edge(&self, id: EdgeId) -> &Edge {
         &self.edges[id.index()]
     }
 
-    /// Puts the edges in their order, after some were added.
+    /// Sorts the edges, after some were added.
     pub fn sort_edges(&mut self) {
         self.edges.sort_by_key(|edge| edge.from);
         let first = |node: usize| self.edges.partition_point(|edge| edge.from.index() < node) as u32;
         self.first_edge = (0..=self.nodes as usize).map(first).collect();
     }
 
-    /// The first return slot.
+    /// The position of the first return slot among the locals.
     #[must_use]
     pub fn first_return(&self) -> u32 {
         self.locals.len() as u32 - self.returns
@@ -231,22 +234,22 @@ pub const PROLOGUE: &str = "<start>";
 /// A whole program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Shared by all procedures and threads.
+    /// The variables that all procedures and threads share.
     pub globals: Vec<Variable>,
     /// All procedures that can be reached from the start.
     pub procedures: Vec<Procedure>,
-    /// Runs first, in the first thread.
+    /// The procedure with which the first thread starts.
     pub start: ProcId,
-    /// All expressions.
+    /// The code of all expressions.
     pub exprs: ExprPool,
-    /// Some step starts a thread.
+    /// Whether some step starts a thread.
     pub starts_threads: bool,
-    /// The Getafix global that forbids context switches while it holds.
+    /// The Getafix global that forbids context switches while it is true.
     pub atomic_flag: Option<u32>,
 }
 
 impl Program {
-    /// The procedure behind an id.
+    /// The procedure with an id.
     #[must_use]
     pub fn procedure(&self, id: ProcId) -> &Procedure {
         &self.procedures[id.index()]
@@ -257,20 +260,20 @@ impl Program {
         (0..self.procedures.len()).map(ProcId::from_index)
     }
 
-    /// Whether a procedure is the one that Cusp put before `main`; it runs once.
+    /// Whether a procedure is the prologue that Cusp put before `main`, which runs once.
     #[must_use]
     pub fn is_prologue(&self, procedure: ProcId) -> bool {
         procedure == self.start && self.procedure(procedure).name == PROLOGUE
     }
 
-    /// Whether an edge of a procedure is the last one of the prologue, the call of `main`. In a program with
-    /// threads the frame of `main` takes the place of the prologue's frame.
+    /// Whether an edge of a procedure is the last one of the prologue, the call of `main`. In a program with threads,
+    /// the frame of `main` replaces the prologue's frame.
     #[must_use]
     pub fn leaves_prologue(&self, procedure: ProcId, edge: &Edge) -> bool {
         edge.to == Procedure::EXIT && self.is_prologue(procedure)
     }
 
-    /// The name of a variable of a procedure.
+    /// The declaration of a variable of a procedure.
     #[must_use]
     pub fn variable(&self, procedure: ProcId, var: Var) -> &Variable {
         match var {
@@ -280,23 +283,23 @@ impl Program {
     }
 }
 
-/// What must not happen.
+/// The property to be checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
     /// No assertion fails.
     Assertions,
-    /// No thread stands at this label, in any procedure.
+    /// No thread reaches this label, in any procedure.
     LabelUnreachable(String),
 }
 
-/// A program, what is asked of it, and how many threads may live at once.
+/// A program, the property to be checked, and the thread bound.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The program.
     pub program: Program,
-    /// What must not happen.
+    /// The property to be checked.
     pub property: Property,
-    /// Threads that may live at once; `None` for any number.
+    /// The number of threads that may be alive at once; `None` for any number.
     pub threads: Option<u32>,
 }
 
@@ -317,7 +320,7 @@ impl Task {
         found.into_iter().map(|(_, id, edge)| (id, edge)).collect()
     }
 
-    /// The same question about one assertion only; the others are assumed.
+    /// The task of checking one assertion only; the others become assumptions.
     #[must_use]
     pub fn only_assertion(&self, procedure: ProcId, assertion: EdgeId) -> Self {
         let mut task = self.clone();

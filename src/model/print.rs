@@ -1,13 +1,13 @@
-//! A program as text: its control-flow graphs, for snapshots and for people who debug.
+//! Prints a program as text: its control-flow graphs, for snapshots and for debugging.
 //!
-//! Expressions are printed with all parentheses. Nothing recurses and nothing is copied twice, so
-//! deep and large programs print in linear time.
+//! Expressions are printed with all parentheses. Nothing recurses and no text is copied twice, so deep and large
+//! programs are printed in linear time.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 use super::{Action, Call, Expr, Op, Place, ProcId, Procedure, Program, Target};
 
-/// Globals, then every procedure with its nodes and the steps that leave them.
+/// Prints the globals, then every procedure with its nodes and the steps that leave them.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let names = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
@@ -42,11 +42,11 @@ impl Display for Program {
 }
 
 impl Program {
-    /// The text of one step, much as it would stand in the source.
+    /// The text of one step, similar to its source.
     #[must_use]
     pub fn action_text(&self, proc: ProcId, action: &Action) -> String {
         let mut text = String::new();
-        // A string takes all text.
+        // Writing to a string cannot fail.
         let _ = self.write_action(&mut text, proc, action);
         text
     }
@@ -55,13 +55,13 @@ impl Program {
     #[must_use]
     pub fn expr_text(&self, proc: ProcId, expr: Expr) -> String {
         let mut text = String::new();
-        // A string takes all text.
+        // Writing to a string cannot fail.
         let _ = self.write_expr(&mut text, proc, expr);
         text
     }
 
     fn write_nodes(&self, f: &mut Formatter<'_>, proc: ProcId, procedure: &Procedure) -> fmt::Result {
-        // Sorted by node; among the labels of one node the order of the text stays.
+        // The labels are sorted by node; those of one node stay in the order of the text.
         let mut labels: Vec<_> = procedure.labels.iter().map(|(label, node)| (*node, label)).collect();
         labels.sort_by_key(|&(node, _)| node);
         let mut labels = labels.into_iter().peekable();
@@ -150,8 +150,8 @@ impl Program {
         format!("{prime}{}{passive}", self.variable(proc, place.var).name)
     }
 
-    /// Operands of postfix code end right before their operator or before their right neighbour,
-    /// so it is enough to know where each one starts.
+    /// An operand of postfix code ends right before its operator or before the operand to its right, so it is enough
+    /// to know where each operand starts.
     fn write_expr(&self, out: &mut dyn Write, proc: ProcId, expr: Expr) -> fmt::Result {
         enum Todo {
             /// The operand that ends with this instruction.
@@ -176,7 +176,7 @@ impl Program {
                 }
                 Todo::Operand(end) => end,
             };
-            // What is pushed last comes out first.
+            // The stack is last in, first out, so the pieces are pushed in reverse order.
             match code[end] {
                 Op::Const(value) => out.write_str(if value { "T" } else { "F" })?,
                 Op::Choice => out.write_str("*")?,
@@ -248,7 +248,7 @@ mod tests {
         names.iter().map(|&name| Variable { name: name.to_owned(), span: Span::default() }).collect()
     }
 
-    /// One procedure `f(p) decl x returns r` that makes the steps one after the other.
+    /// One procedure `f(p) decl x returns r` that makes the given steps one after the other.
     fn program(exprs: ExprPool, steps: Vec<(Action, Option<bool>)>) -> Program {
         let last = steps.len() - 1;
         let node = |i: usize| Node::from_index(if i == 0 { 0 } else { i + 1 });

@@ -1,4 +1,4 @@
-//! Nets, piece by piece.
+//! Builds nets piece by piece.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::{
     Claim, Initial, Marking, Net, Place, PlaceId, PlaceKind, Range, Target, Transition, TransitionId,
 };
 
-/// Makes a [`Net`]. Places come into being when they are first mentioned.
+/// Makes a [`Net`]. A place is created when it is first mentioned.
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     net: Net,
@@ -16,18 +16,18 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Nothing yet.
+    /// A builder for a net without places.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The counter with this name.
+    /// The counter with this name, which is created if it is new.
     pub fn counter(&mut self, name: &str) -> PlaceId {
         self.named(name, PlaceKind::Counter)
     }
 
-    /// The place with this name; of this kind if it is new.
+    /// The place with this name; if it is new, it is created with this kind.
     pub fn named(&mut self, name: &str, kind: PlaceKind) -> PlaceId {
         if let Some(&place) = self.by_name.get(name) {
             return place;
@@ -43,12 +43,12 @@ impl Builder {
         self.by_name.get(name).copied()
     }
 
-    /// A shared state of a thread transition system.
+    /// The place for a shared state of a thread transition system.
     pub fn shared(&mut self, state: u32) -> PlaceId {
         self.state(PlaceKind::Shared(state), || format!("shared{state}"))
     }
 
-    /// A local state of a thread transition system.
+    /// The place for a local state of a thread transition system.
     pub fn local(&mut self, state: u32) -> PlaceId {
         self.state(PlaceKind::Local(state), || format!("local{state}"))
     }
@@ -68,23 +68,24 @@ impl Builder {
         id
     }
 
-    /// Adds a transition, see [`Transition::normalise_moves`].
+    /// Adds a transition, after simplifying it with [`Transition::normalise_moves`].
     ///
     /// # Panics
-    /// If a place moves twice, or to one of no places: a bug of the caller.
+    /// Panics if a transition has two moves from one place, or a choice between no places; both are bugs of the
+    /// caller.
     pub fn transition(&mut self, mut transition: Transition) -> TransitionId {
         transition.normalise_moves();
         let unique = transition.moves.windows(2).all(|pair| pair[0].from != pair[1].from);
         assert!(unique, "a place has one flow");
         transition.upper.sort_unstable();
-        // The smallest bound comes first and stays.
+        // The entries of a place are sorted by bound, so the smallest bound is kept.
         transition.upper.dedup_by_key(|&mut (place, _)| place);
         let id = TransitionId::from_index(self.net.transitions.len());
         self.net.transitions.push(transition);
         id
     }
 
-    /// Says how many tokens a place may hold at the start; without this, none.
+    /// Sets how many tokens a place may hold initially. A place without a range is initially empty.
     pub fn initial(&mut self, place: PlaceId, range: Range) {
         self.initial.push((place, range));
     }
@@ -101,12 +102,12 @@ impl Builder {
         self.target(Target { least, ..Target::default() });
     }
 
-    /// Adds what the source says about an invariant.
+    /// Adds an invariant that the source claims.
     pub fn claim(&mut self, claim: Claim) {
         self.net.claims.push(claim);
     }
 
-    /// The net.
+    /// The finished net.
     #[must_use]
     pub fn finish(mut self) -> Net {
         self.net.initial = Initial::new(self.initial);

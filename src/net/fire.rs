@@ -1,4 +1,4 @@
-//! What transitions do: the semantics of [`super`] as an interpreter.
+//! The semantics of transitions ([`super`]) as an interpreter.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -10,7 +10,7 @@ use super::{Choice, Firing, Flow, Marking, Net, Overflow, PlaceId, Transition, T
 pub enum FireError {
     /// Tokens are missing, or a zero test fails.
     NotEnabled,
-    /// The choices are not those that have to be made.
+    /// The given choices do not fit the tokens that have to choose.
     WrongChoices,
     /// There would be too many tokens.
     Overflow,
@@ -26,7 +26,7 @@ impl fmt::Display for FireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotEnabled => f.write_str("the transition is not enabled"),
-            Self::WrongChoices => f.write_str("tokens go where they cannot"),
+            Self::WrongChoices => f.write_str("the choices do not fit the tokens that have to choose"),
             Self::Overflow => Overflow.fmt(f),
         }
     }
@@ -40,10 +40,10 @@ pub fn is_enabled(transition: &Transition, marking: &Marking) -> bool {
     marking.covers(&transition.take) && transition.upper.iter().all(|&(place, n)| marking.get(place) <= n)
 }
 
-/// Fires a transition, zero tests included.
+/// Fires a transition, with its zero tests.
 ///
 /// # Errors
-/// If it cannot fire, or not like this.
+/// If the transition is not enabled, the choices do not fit, or there would be too many tokens.
 pub fn fire(transition: &Transition, marking: &Marking, choices: &[Choice]) -> Result<Marking, FireError> {
     if !is_enabled(transition, marking) {
         return Err(FireError::NotEnabled);
@@ -65,7 +65,8 @@ pub fn fire(transition: &Transition, marking: &Marking, choices: &[Choice]) -> R
     Ok(after)
 }
 
-/// What does not depend on choices: tokens that stay, transfers and copies, and what is given.
+/// The part of the result that does not depend on choices: tokens that stay, transfers, copies, and the tokens of
+/// `give`.
 fn certain(transition: &Transition, left: &Marking) -> Result<Marking, Overflow> {
     if transition.moves.is_empty() {
         return left.plus(&transition.give);
@@ -81,7 +82,7 @@ fn certain(transition: &Transition, left: &Marking) -> Result<Marking, Overflow>
     Marking::sum_of(entries)
 }
 
-/// The marked places whose tokens choose where to go, with the places they choose from.
+/// The marked places whose tokens choose where to go, with the places they can choose.
 fn uncertain<'a>(
     transition: &'a Transition,
     left: &'a Marking,
@@ -92,11 +93,11 @@ fn uncertain<'a>(
     })
 }
 
-/// What firing once can lead to, each with the choices that lead there.
+/// The markings that one firing can lead to, each with the choices that lead there.
 pub type Successors = Vec<(Vec<Choice>, Marking)>;
 
-/// All markings that firing the transition once can lead to, zero tests included, each with the
-/// choices that lead there. There may be very many of them: this is for small systems.
+/// All markings that firing the transition once can lead to, zero tests included, each with the choices that lead
+/// there. There may be very many of them, so this is for small systems only.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -104,8 +105,8 @@ pub fn successors(transition: &Transition, marking: &Marking) -> Result<Successo
     Ok(successors_unless(transition, marking, &|| false)?.unwrap_or_default())
 }
 
-/// The same, for callers that may have to give up: `stop` is asked at every thousandth choice, and `None` means that it
-/// said yes.
+/// Like [`successors`], for callers that may have to give up: `stop` is called at every thousandth choice, and the
+/// result is `None` if it returned `true`.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -141,7 +142,7 @@ pub fn successors_unless(
     Ok(Some(partial))
 }
 
-/// All ways to put `n` tokens on the places, at least one of which there is; `None` if it must stop before.
+/// All ways to distribute `n` tokens over a non-empty list of places; `None` if it was stopped before it was done.
 fn distributions(n: u64, places: &[PlaceId], must_stop: &mut dyn FnMut() -> bool) -> Option<Vec<Marking>> {
     let mut partial = vec![(Marking::new(), n)];
     let (last, others) = places.split_last().expect("tokens that move go somewhere");
@@ -165,8 +166,8 @@ fn distributions(n: u64, places: &[PlaceId], must_stop: &mut dyn FnMut() -> bool
     Some(partial.into_iter().map(|(marking, _)| marking).collect())
 }
 
-/// Fires a transition such that the result covers `goal`, if that is possible, zero tests
-/// included. Tokens that are not needed go to the first place of their list.
+/// Fires a transition so that the result covers `goal`, if that is possible, zero tests included. Tokens that are not
+/// needed for the goal go to the first place that they can choose.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -194,8 +195,8 @@ pub fn fire_towards(
     Ok(Some((choices, after)))
 }
 
-/// Fires a transition towards a goal. Where a zero test forbids it, another one takes its place, if
-/// there is one that leads at least as far as this one would without the test.
+/// Fires a transition so that the result covers a goal. If a zero test forbids it, another transition is fired
+/// instead, if there is one whose result covers what the first one would lead to without the test.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -222,16 +223,16 @@ pub fn fire_or_replace(
     Ok(None)
 }
 
-/// Sends tokens of the choosers so that every demand is met, if that is possible: a flow in a
-/// bipartite graph, by augmenting paths.
+/// Distributes the tokens of the choosers so that every demand is met, if that is possible. This is a flow in a
+/// bipartite graph, found by augmenting paths.
 fn transport(choosers: &[(PlaceId, u64, &[PlaceId])], demand: &Marking) -> Option<Vec<Marking>> {
     let mut sent = vec![Marking::new(); choosers.len()];
     let mut free: Vec<u64> = choosers.iter().map(|&(_, n, _)| n).collect();
     for (place, wanted) in demand.iter() {
         let mut missing = wanted;
         while missing > 0 {
-            // Breadth first from the place that lacks tokens, back to a chooser that has some left:
-            // each chooser on the way redirects tokens from the next place to the one before.
+            // Breadth-first search from the place that lacks tokens to a chooser with tokens left. Each chooser on
+            // the path redirects tokens from the next place to the one before.
             let mut reached: BTreeSet<PlaceId> = BTreeSet::from([place]);
             let mut via: Vec<Option<(PlaceId, Option<usize>)>> = vec![None; choosers.len()];
             let mut queue = VecDeque::from([(place, None)]);
@@ -348,7 +349,7 @@ mod tests {
 
     #[test]
     fn a_search_that_must_stop_does_not_list_all_choices() {
-        // A token for each of 60 bits: more choices than anybody could list.
+        // 60 places to choose from allow far too many choices to list them all.
         let places: Vec<PlaceId> = (0..60).map(p).collect();
         let moves = vec![Move { from: p(0), flow: Flow::Each(places) }];
         let transition = Transition { moves, ..Transition::default() };

@@ -1,16 +1,16 @@
-//! Which transitions matter where.
+//! An index of the transitions that can increase the tokens of each place.
 
 use super::{Net, PlaceId, TransitionId};
 
 /// For every place, the transitions that can bring more tokens to it than they take from it.
 ///
-/// Theorem used: if a transition is listed for no place that `goal` marks, then each of its
-/// covering predecessors of `goal` covers `goal` itself, so a backward search can leave it out.
+/// Theorem used: if a transition is listed for no place that `goal` marks, each of its covering predecessors of
+/// `goal` covers `goal` itself, so a backward search can leave it out.
 #[derive(Clone, Debug)]
 pub struct Producers(Vec<Vec<TransitionId>>);
 
 impl Producers {
-    /// Looks at every transition once.
+    /// Builds the index in one pass over the transitions.
     #[must_use]
     pub fn of(net: &Net) -> Self {
         let mut producers: Vec<Vec<TransitionId>> = vec![Vec::new(); net.places.len()];
@@ -36,13 +36,13 @@ impl Producers {
         Self(producers)
     }
 
-    /// Those of one place, in order.
+    /// The transitions listed for one place, sorted.
     #[must_use]
     pub fn of_place(&self, place: PlaceId) -> &[TransitionId] {
         &self.0[place.index()]
     }
 
-    /// Those of any of the places, in order and without duplicates.
+    /// The transitions listed for any of the places, sorted and without duplicates.
     #[must_use]
     pub fn of_places(&self, places: impl IntoIterator<Item = PlaceId>) -> Vec<TransitionId> {
         let mut all: Vec<TransitionId> =

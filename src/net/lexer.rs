@@ -1,23 +1,22 @@
-//! Text to tokens, for all formats of nets.
+//! Splits text into tokens, for all formats of nets.
 //!
-//! Invariant (complete): every byte of the text belongs to white space, a comment, or a token. What
-//! is none of these becomes a [`TokenKind::Unknown`] token, and its error is reported here and
-//! nowhere else.
+//! Invariant (complete): every byte of the text belongs to white space, a comment, or a token. All other text becomes
+//! a [`TokenKind::Unknown`] token, whose error is reported here and not by the parsers.
 
 use crate::diagnostic::Diagnostic;
 use crate::source::Span;
 use crate::syntax::{Findings, spelled_out};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind {
     /// A name or a reserved word.
     Word,
-    /// A number that fits 64 bits.
+    /// A number that fits into 64 bits.
     Number(u64),
-    /// A sign of the language.
+    /// A punctuation sign of one of the formats.
     Sign(&'static str),
-    /// Not part of the language; the error is already reported.
+    /// Text that is not part of any format. The error is already reported.
     Unknown,
     /// The end of the text.
     End,
@@ -26,15 +25,15 @@ pub(super) enum TokenKind {
 /// One token.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
-    /// What it is.
+    /// The kind of the token.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// The place of the token in the source.
     pub span: Span,
-    /// No other token stands before it on its line.
+    /// Whether it is the first token on its line.
     pub first_on_line: bool,
 }
 
-/// The signs of all formats, longer ones before their beginnings.
+/// The signs of all formats. A sign comes before all its proper prefixes.
 const SIGNS: [&str; 32] = [
     "->", "~>", "~!", "~?", "+>", ">=", ":=", "!=", "!!", "??", "..", ",", ";", ":", ".", "=", "'", "+", "-",
     "*", "&", "|", "!", "?", "/", ">", "(", ")", "[", "]", "{", "}",
@@ -55,7 +54,7 @@ pub(super) fn tokens(text: &str, findings: &mut Findings) -> Vec<Token> {
                 at += 1;
                 continue;
             }
-            // The end mark of DOS counts as white space.
+            // The DOS end-of-file mark counts as white space.
             b' ' | b'\t' | b'\r' | 0x0b | 0x0c | 0x1a => {
                 at += 1;
                 continue;
@@ -94,7 +93,7 @@ pub(super) fn tokens(text: &str, findings: &mut Findings) -> Vec<Token> {
     tokens
 }
 
-/// The first character, and those after it that begin nothing that is part of a format.
+/// The first character, together with the following ones that cannot begin a token or white space either.
 fn strange(text: &str) -> &str {
     let ours = |c: char| {
         c.is_ascii_alphanumeric()
@@ -114,24 +113,24 @@ fn number(word: &str, span: Span, findings: &mut Findings) -> TokenKind {
     }
     word.parse().map_or_else(
         |_| {
-            findings.push(Diagnostic::error(span, format!("`{word}` does not fit 64 bits")));
+            findings.push(Diagnostic::error(span, format!("`{word}` does not fit into 64 bits")));
             TokenKind::Unknown
         },
         TokenKind::Number,
     )
 }
 
-/// Tokens with a position, and the findings about them.
+/// A position in the list of tokens, and the findings so far.
 pub(super) struct Cursor<'a> {
     text: &'a str,
     tokens: Vec<Token>,
     at: usize,
-    /// What was found so far.
+    /// The errors and warnings found so far.
     pub findings: Findings,
 }
 
 impl<'a> Cursor<'a> {
-    /// At the first token.
+    /// A cursor at the first token.
     pub fn new(text: &'a str) -> Self {
         let mut findings = Findings::default();
         let tokens = tokens(text, &mut findings);
@@ -143,12 +142,12 @@ impl<'a> Cursor<'a> {
         self.tokens[self.at]
     }
 
-    /// Where the last token ended.
+    /// The position where the last token ended.
     pub fn end_of_last(&self) -> u32 {
         self.at.checked_sub(1).map_or(0, |at| self.tokens[at].span.end)
     }
 
-    /// Goes on, except at the end.
+    /// Returns the next token and advances, except at the end.
     pub fn next(&mut self) -> Token {
         let token = self.peek();
         if token.kind != TokenKind::End {
@@ -167,7 +166,7 @@ impl<'a> Cursor<'a> {
         self.peek().kind == TokenKind::Sign(SIGNS.into_iter().find(|s| *s == sign).unwrap_or_default())
     }
 
-    /// Takes this sign if it comes next.
+    /// Skips this sign if it comes next, and tells whether it did.
     pub fn accept(&mut self, sign: &str) -> bool {
         let here = self.is_at(sign);
         if here {
@@ -176,7 +175,7 @@ impl<'a> Cursor<'a> {
         here
     }
 
-    /// Reports what should have come next, unless the lexer has already complained about it.
+    /// Reports what should have come next, unless the lexer has already reported the token.
     pub fn expected(&mut self, what: &str) {
         let token = self.peek();
         let found = match token.kind {

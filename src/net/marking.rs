@@ -1,23 +1,23 @@
-//! How many tokens there are where.
+//! Markings: how many tokens each place holds.
 
 use std::cmp::Ordering;
 use std::fmt;
 
 use super::PlaceId;
 
-/// A number of tokens that does not fit 64 bits.
+/// The error that a number of tokens does not fit into 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow;
 
 impl fmt::Display for Overflow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a number of tokens does not fit 64 bits")
+        f.write_str("a number of tokens does not fit into 64 bits")
     }
 }
 
 impl std::error::Error for Overflow {}
 
-/// Tokens per place; also a multiset of places.
+/// The number of tokens in each place; also a multiset of places.
 ///
 /// Invariant (sparse): sorted by place, every place at most once, no zeros. A system may have half
 /// a million places of which two are marked.
@@ -25,13 +25,13 @@ impl std::error::Error for Overflow {}
 pub struct Marking(Vec<(PlaceId, u64)>);
 
 impl Marking {
-    /// No token anywhere.
+    /// The empty marking.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The sum of the entries, in any order.
+    /// The sum of the entries, which may come in any order and mention a place several times.
     ///
     /// # Errors
     /// If the tokens of a place do not fit 64 bits.
@@ -48,13 +48,13 @@ impl Marking {
         Ok(Self(sums))
     }
 
-    /// Tokens in a place.
+    /// The number of tokens in a place.
     #[must_use]
     pub fn get(&self, place: PlaceId) -> u64 {
         self.0.binary_search_by_key(&place, |&(p, _)| p).map_or(0, |at| self.0[at].1)
     }
 
-    /// Sets the tokens in a place.
+    /// Sets the number of tokens in a place.
     pub fn set(&mut self, place: PlaceId, n: u64) {
         match self.0.binary_search_by_key(&place, |&(p, _)| p) {
             Ok(at) if n == 0 => drop(self.0.remove(at)),
@@ -77,13 +77,13 @@ impl Marking {
         Ok(())
     }
 
-    /// The marked places in order, with their tokens.
+    /// The marked places in order, with their numbers of tokens.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (PlaceId, u64)> + '_ {
         self.0.iter().copied()
     }
 
-    /// The marked places in order, with their tokens.
+    /// The marked places in order, with their numbers of tokens.
     #[must_use]
     pub fn entries(&self) -> &[(PlaceId, u64)] {
         &self.0
@@ -95,7 +95,7 @@ impl Marking {
         self.0.is_empty()
     }
 
-    /// All tokens.
+    /// The total number of tokens.
     #[must_use]
     pub fn total(&self) -> u128 {
         self.0.iter().map(|&(_, n)| u128::from(n)).sum()
@@ -109,7 +109,7 @@ impl Marking {
         }
         let mut mine = self.0.iter();
         other.0.iter().all(|&(place, n)| {
-            // Both are sorted, so what was passed is never asked for again.
+            // Both lists are sorted, so the search can continue where the last one ended.
             mine.find(|&&(p, _)| p >= place).is_some_and(|&(p, have)| p == place && have >= n)
         })
     }
@@ -122,20 +122,20 @@ impl Marking {
         self.merge(other, |a, b| a.checked_add(b).ok_or(Overflow))
     }
 
-    /// The difference, place by place, and nothing where `other` has more.
+    /// The difference, place by place; zero where `other` has more tokens.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         let left = self.iter().map(|(place, n)| (place, n.saturating_sub(other.get(place))));
         Self(left.filter(|&(_, n)| n > 0).collect())
     }
 
-    /// The tokens in some of the places.
+    /// The marking restricted to some of the places.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(PlaceId) -> bool) -> Self {
         Self(self.iter().filter(|&(place, _)| keep(place)).collect())
     }
 
-    /// The same tokens in other places, whose order is that of the places.
+    /// The same tokens in other places. The renaming must preserve the order of the places.
     #[must_use]
     pub fn renamed(&self, rename: impl Fn(PlaceId) -> PlaceId) -> Self {
         let renamed: Vec<(PlaceId, u64)> = self.iter().map(|(place, n)| (rename(place), n)).collect();

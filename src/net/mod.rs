@@ -5,27 +5,27 @@
 //! marking `m` if `m` covers `t.take`, and then, in this order,
 //!
 //! 1. the tokens of `t.take` are removed; let `r = m - t.take`;
-//! 2. every token of `r` moves on its own: a token in a place without an entry in `t.moves` stays;
-//!    with [`Flow::All`] it becomes one token in *each* of the listed places (none: it vanishes;
-//!    one: it is transferred; more: it is copied; a place may be listed twice); with [`Flow::Each`]
-//!    it goes to *one* of the listed places, whichever it likes;
+//! 2. every token of `r` moves independently: a token in a place without an entry in `t.moves` stays; with
+//!    [`Flow::All`] it becomes one token in *each* of the listed places (with no place, it vanishes; with one, it is
+//!    transferred; with more, it is copied; a place may be listed twice); with [`Flow::Each`] it goes to *one* of the
+//!    listed places, chosen freely for each token;
 //! 3. the tokens of `t.give` are added.
 //!
-//! So a guard `p >= n` that takes nothing is `n` in `take`, and where those tokens would have gone
-//! in `give`. All of this is monotone: a larger marking can do what a smaller one can. What is
-//! not is kept apart: `t.upper` lists zero tests, `p <= n` in `m`. **An engine may ignore `upper`
-//! for `safe`** (more runs, so what they cannot cover is not coverable), **and must obey it for
-//! `unsafe`**. The same for `upper` in targets.
+//! So a guard `p >= n` that takes nothing is expressed by `n` tokens in `take`, which `give` returns to where they
+//! would have gone. All of this is monotone: a larger marking can do everything that a smaller one can. Zero tests
+//! are not monotone and are kept apart in `t.upper`: they require `p <= n` in `m`. **An engine may ignore `upper` for
+//! `safe`** (that only adds runs, so a target that they cannot cover is not coverable), **and must obey it for
+//! `unsafe`**. The same is true of `upper` in targets.
 //!
-//! The initial markings are a box, see [`Initial`]; the question is whether some marking that can
-//! be reached from one of them covers one of the targets.
+//! The initial markings form a box, see [`Initial`]. The question is whether some marking that can be reached from
+//! one of them covers one of the targets.
 //!
-//! A thread transition system is a net with one token on the places of kind [`PlaceKind::Shared`],
-//! and one token for each thread on those of kind [`PlaceKind::Local`]. Places exist only for states
-//! that are mentioned somewhere: nothing here is a table over all states ([errata 33](crate::errata::item_33)).
+//! A thread transition system is a net with one token on the places of kind [`PlaceKind::Shared`], and one token for
+//! each thread on those of kind [`PlaceKind::Local`]. Places exist only for states that are mentioned somewhere: no
+//! table ranges over all states ([errata 33](crate::errata::item_33)).
 //!
-//! [`fire`] is the semantics, [`mod@predecessors`] its inverse on upward-closed sets. [`spec`],
-//! [`tts`] and [`cm`] are the formats in which nets are written.
+//! [`fire`] implements the semantics, [`mod@predecessors`] its inverse on upward-closed sets. [`spec`], [`tts`] and
+//! [`cm`] are the formats in which nets are written.
 
 pub mod builder;
 pub mod cm;
@@ -56,42 +56,43 @@ crate::define_id!(
     "t"
 );
 
-/// What the tokens of a place are.
+/// What the tokens of a place represent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PlaceKind {
-    /// Something that is counted.
+    /// A counter, whose value is the number of tokens.
     Counter,
-    /// The shared state of a thread transition system; one such place holds the one token.
+    /// A shared state of a thread transition system. One of these places holds the only token.
     Shared(u32),
-    /// A local state of a thread transition system; its tokens are the threads there.
+    /// A local state of a thread transition system. Its tokens are the threads in that state.
     Local(u32),
-    /// A value of a global variable of communicating machines, which has it if there is a token.
+    /// A value of a global variable of communicating machines. The variable has this value if the place holds a
+    /// token.
     Value,
-    /// A local state of communicating machines; its tokens are the machines there.
+    /// A local state of communicating machines. Its tokens are the copies in that state.
     Machine,
 }
 
-/// A place.
+/// A place of a net, which can hold tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// As the source names it.
+    /// The name in the source.
     pub name: String,
-    /// What its tokens are.
+    /// What its tokens represent.
     pub kind: PlaceKind,
 }
 
-/// What becomes of the tokens of a place that a transition does not take.
+/// What happens to the tokens of a place that a transition does not take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flow {
     /// Every token becomes one token in each of these places.
     All(Vec<PlaceId>),
-    /// Every token goes to one of these places, of which there is at least one.
+    /// Every token goes to one of these places. The list is not empty.
     Each(Vec<PlaceId>),
 }
 
 impl Flow {
-    /// The places that tokens may come to. With [`Flow::All`], a place that is listed twice gets
-    /// two tokens for one.
+    /// The places to which tokens may go. With [`Flow::All`], a place that is listed twice gets two tokens for each
+    /// one.
     #[must_use]
     pub fn places(&self) -> &[PlaceId] {
         match self {
@@ -100,51 +101,52 @@ impl Flow {
     }
 }
 
-/// Moves the tokens of a place.
+/// The move of the remaining tokens of one place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Move {
-    /// Whose tokens.
+    /// The place whose tokens move.
     pub from: PlaceId,
     /// Where they go.
     pub flow: Flow,
 }
 
-/// A transition; see the [module](self) for what it does.
+/// A transition; the [module](self) says what it does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Transition {
-    /// The tokens that are needed, and removed first.
+    /// The tokens that are required and removed first.
     pub take: Marking,
     /// The tokens that are added at the end.
     pub give: Marking,
-    /// What becomes of all others: sorted by place, every place at most once. Places without an
-    /// entry keep them.
+    /// The moves of all other tokens: sorted by place, every place at most once. Tokens in places without an entry
+    /// stay.
     pub moves: Vec<Move>,
-    /// Zero tests: the place holds at most so many tokens before. Sorted by place.
+    /// Zero tests: an upper bound to the tokens of a place before the firing. Sorted by place.
     pub upper: Vec<(PlaceId, u64)>,
-    /// Its text in the source; empty if it has none.
+    /// The place of the transition in the source; empty if it has none.
     pub span: Span,
 }
 
 impl Transition {
-    /// What becomes of tokens in this place; `None` if they stay.
+    /// The flow of the tokens in this place; `None` if they stay.
     #[must_use]
     pub fn flow(&self, place: PlaceId) -> Option<&Flow> {
         self.moves.binary_search_by_key(&place, |m| m.from).ok().map(|at| &self.moves[at].flow)
     }
 
-    /// Whether a larger marking can do what a smaller one can.
+    /// Whether it is monotone (has no zero tests), so that it can fire in every marking that is larger than one in
+    /// which it can fire.
     #[must_use]
     pub fn is_monotone(&self) -> bool {
         self.upper.is_empty()
     }
 
-    /// Whether it is one of an ordinary Petri net: it takes and gives, and moves nothing else.
+    /// Whether it is a transition of an ordinary Petri net: it takes and gives tokens, without moves and zero tests.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.moves.is_empty()
     }
 
-    /// What it gives less what it takes; sorted by place, no zeros.
+    /// The tokens it gives minus those it takes; sorted by place, no zeros.
     #[must_use]
     pub fn effect(&self) -> Vec<(PlaceId, i128)> {
         let both = self.take.join(&self.give);
@@ -152,17 +154,17 @@ impl Transition {
         both.iter().map(|(place, _)| (place, change(place))).filter(|&(_, n)| n != 0).collect()
     }
 
-    /// Whether a token can become more than one.
+    /// Whether one token can become several.
     #[must_use]
     pub fn copies(&self) -> bool {
         self.moves.iter().any(|m| matches!(&m.flow, Flow::All(places) if places.len() > 1))
     }
 
-    /// Puts the moves in order and simplifies them: [`Flow::Each`] with one place is a transfer, and
-    /// tokens that stay need no move.
+    /// Sorts the moves and simplifies them: [`Flow::Each`] with one place is a transfer, and tokens that stay need no
+    /// move.
     ///
     /// # Panics
-    /// If tokens go to one of no places: a bug of the caller.
+    /// Panics if tokens have to choose between no places, which is a bug of the caller.
     pub fn normalise_moves(&mut self) {
         for Move { flow, .. } in &mut self.moves {
             match flow {
@@ -182,41 +184,41 @@ impl Transition {
     }
 }
 
-/// Where the tokens of one place with [`Flow::Each`] went.
+/// Where the tokens of a place with [`Flow::Each`] went.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Choice {
-    /// Whose tokens.
+    /// The place from which the tokens came.
     pub from: PlaceId,
-    /// How many of them went where; together, all that were left.
+    /// The numbers of tokens by destination; their sum is the number of tokens that were left in the place.
     pub to: Marking,
 }
 
 /// One step of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firing {
-    /// What fires.
+    /// The transition that fires.
     pub transition: TransitionId,
-    /// For every marked place with [`Flow::Each`], in order, where its tokens go.
+    /// For every marked place with [`Flow::Each`], sorted by place, where its tokens go.
     pub choices: Vec<Choice>,
 }
 
-/// How many tokens a place may hold at the start.
+/// The numbers of tokens that a place may hold initially.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// At least so many.
+    /// The lower bound.
     pub least: u64,
-    /// At most so many; any number if `None`.
+    /// The upper bound; `None` if there is no bound.
     pub most: Option<u64>,
 }
 
 impl Range {
-    /// Exactly so many.
+    /// The range with a single number.
     #[must_use]
     pub fn exactly(n: u64) -> Self {
         Self { least: n, most: Some(n) }
     }
 
-    /// So many or more: a parameter of the system.
+    /// The range without an upper bound: a parameter of the system.
     #[must_use]
     pub fn at_least(n: u64) -> Self {
         Self { least: n, most: None }
@@ -228,27 +230,27 @@ impl Range {
         self.least <= n && self.reaches(n)
     }
 
-    /// Whether the range has a number as large as this one.
+    /// Whether the range contains a number that is at least as large as this one.
     #[must_use]
     pub fn reaches(self, n: u64) -> bool {
         self.most.is_none_or(|most| n <= most)
     }
 }
 
-/// The initial markings: every combination of the ranges.
+/// The initial markings: every combination of numbers in the ranges.
 ///
-/// Invariant (box): sorted by place, every place at most once, no range is empty. Places that are
-/// not listed are empty.
+/// Invariant (box): sorted by place, every place at most once, no range is empty. Places that are not listed are
+/// initially empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Initial(Vec<(PlaceId, Range)>);
 
 impl Initial {
-    /// A box; a later range of a place replaces an earlier one.
+    /// A box. A later range of a place replaces an earlier one.
     #[must_use]
     pub fn new(ranges: impl IntoIterator<Item = (PlaceId, Range)>) -> Self {
         let mut sorted: Vec<(PlaceId, Range)> = ranges.into_iter().collect();
         sorted.sort_by_key(|&(place, _)| place);
-        // Of equal neighbours the second goes, so the last range is moved to the front first.
+        // `dedup_by_key` keeps the first of equal neighbours, so the list is reversed first to keep the last range.
         sorted.reverse();
         sorted.dedup_by_key(|&mut (place, _)| place);
         sorted.reverse();
@@ -269,14 +271,14 @@ impl Initial {
         at.map_or(Range::exactly(0), |at| self.0[at].1)
     }
 
-    /// Whether some initial marking covers this one: whether it is in the downward closure of the
-    /// initial markings.
+    /// Whether some initial marking covers this one, which means that it is in the downward closure of the initial
+    /// markings.
     #[must_use]
     pub fn covers(&self, marking: &Marking) -> bool {
         marking.iter().all(|(place, n)| self.range(place).reaches(n))
     }
 
-    /// The least initial marking that covers this one, if any does.
+    /// The least initial marking that covers this one; `None` if no initial marking does.
     #[must_use]
     pub fn marking_that_covers(&self, marking: &Marking) -> Option<Marking> {
         self.covers(marking).then(|| self.least().join(marking))
@@ -292,54 +294,53 @@ impl Initial {
         least
     }
 
-    /// Whether there are infinitely many.
+    /// Whether there are infinitely many initial markings.
     #[must_use]
     pub fn is_parametric(&self) -> bool {
         self.0.iter().any(|(_, range)| range.most.is_none())
     }
 }
 
-/// What must not be covered.
+/// A target: markings that must not be reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Target {
-    /// The tokens that are needed.
+    /// The least numbers of tokens.
     pub least: Marking,
-    /// Zero tests: the place holds at most so many tokens. Sorted by place.
+    /// Zero tests: an upper bound to the tokens of a place. Sorted by place.
     pub upper: Vec<(PlaceId, u64)>,
-    /// Its text in the source; empty if it has none.
+    /// The place of the target in the source; empty if it has none.
     pub span: Span,
 }
 
 impl Target {
-    /// Whether the marking is what must not be reached, zero tests included.
+    /// Whether the marking meets the target, zero tests included.
     #[must_use]
     pub fn is_met_by(&self, marking: &Marking) -> bool {
         marking.covers(&self.least) && self.upper.iter().all(|&(place, n)| marking.get(place) <= n)
     }
 }
 
-/// A line of weights that the source says is an invariant: the weighted sum of tokens never
-/// changes. Nobody has checked it.
+/// An invariant that the source claims: the weighted sum of tokens never changes. It has not been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Weights per place.
+    /// The weight of each place.
     pub weights: Marking,
-    /// Its text in the source.
+    /// The place of the claim in the source.
     pub span: Span,
 }
 
-/// A net, and the question whether one of its targets can be covered.
+/// A net with its targets; the question is whether one of the targets can be covered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Net {
     /// Its places.
     pub places: Vec<Place>,
     /// Its transitions.
     pub transitions: Vec<Transition>,
-    /// Where it starts.
+    /// The initial markings.
     pub initial: Initial,
-    /// What must not be covered, each on its own; without any, nothing can go wrong.
+    /// The targets, none of which must be covered. A net without targets is safe.
     pub targets: Vec<Target>,
-    /// What the source says about invariants.
+    /// The invariants that the source claims.
     pub claims: Vec<Claim>,
 }
 
@@ -366,8 +367,8 @@ impl Net {
         (0..self.transitions.len()).map(TransitionId::from_index)
     }
 
-    /// Whether transitions and targets are free of zero tests, so that what engines see is the net
-    /// itself and not a weaker one.
+    /// Whether transitions and targets have no zero tests, so that engines which ignore zero tests see the net
+    /// itself.
     #[must_use]
     pub fn is_monotone(&self) -> bool {
         self.transitions.iter().all(Transition::is_monotone)
@@ -386,8 +387,8 @@ impl Net {
         self.places.iter().any(|place| place.kind == PlaceKind::Machine)
     }
 
-    /// Threads or machines in a marking: the tokens in local states, or all tokens where there are
-    /// no local states.
+    /// The number of threads or machines in a marking: the tokens in local states, or all tokens if the net has no
+    /// local states.
     #[must_use]
     pub fn threads(&self, marking: &Marking) -> u128 {
         let counts = |place| !matches!(self.place(place).kind, PlaceKind::Shared(_) | PlaceKind::Value);

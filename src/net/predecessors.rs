@@ -1,19 +1,18 @@
 //! Covering predecessors: the minimal markings from which one firing can cover a goal.
 //!
-//! Theorem used: for monotone transitions, the markings from which firing `t` once can lead into
-//! the upward closure of `goal` are upward closed; [`predecessors`] gives their minimal elements.
-//! Zero tests are ignored, so with them it is an over-approximation, right for `safe`.
+//! Theorem used: for monotone transitions, the markings from which firing `t` once can lead into the upward closure
+//! of `goal` form an upward-closed set; [`predecessors`] computes its minimal elements. Zero tests are ignored. For a
+//! transition with zero tests the result is an over-approximation, which is sound for `safe`.
 //!
-//! With `demand = goal - give` (never below zero), a marking `take + r` is a predecessor iff `r`
-//! can supply the demand. A token demanded in `q` comes from any place whose tokens can go to `q`,
-//! and from `q` itself if the tokens of `q` stay. Where a place has several such suppliers, every
-//! distribution of the demand over them is a candidate. Without copies, each token of `r` supplies
-//! exactly one demanded token, so all candidates have the same size and are minimal; copies supply
-//! several places at once, and only then are candidates compared.
+//! With `demand = goal - give` (never below zero), a marking `take + r` is a predecessor iff `r` can supply the
+//! demand. A token demanded in `q` comes from any place whose tokens can go to `q`, and from `q` itself if the tokens
+//! of `q` stay. Where a place has several such suppliers, every distribution of the demand over them is a candidate.
+//! Without copies, each token of `r` supplies exactly one demanded token, so all candidates have the same size and
+//! are minimal. Copies supply several places at once, and only then are candidates compared.
 //!
-//! There may be many: demand `n` with `k` suppliers has `(n + k - 1)` over `(k - 1)` distributions.
-//! They are grown place by place without duplicates, and `keep` is asked about everything on the
-//! way, so that what is already covered is cut where it starts to grow ([errata 32](crate::errata::item_32)).
+//! There may be many candidates: demand `n` with `k` suppliers has `(n + k - 1)` over `(k - 1)` distributions. They
+//! are extended place by place without duplicates, and `keep` is called for every partial marking, so that the search
+//! leaves out everything that grows from a marking which is already covered ([errata 32](crate::errata::item_32)).
 
 use std::collections::BTreeSet;
 
@@ -23,11 +22,11 @@ use super::{Flow, Marking, Overflow, PlaceId, Transition};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Supplier {
     place: PlaceId,
-    /// So many tokens arrive for each that is there.
+    /// How many tokens arrive for each token of the supplier.
     factor: u64,
 }
 
-/// A partial predecessor and what it does not supply yet.
+/// A partial predecessor, and the demand that it does not supply yet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Partial {
     marking: Marking,
@@ -36,8 +35,8 @@ struct Partial {
 
 /// The minimal markings from which one firing of the transition covers the goal, in order.
 ///
-/// `keep` is asked about partial markings, which everything grown from them covers, and about the
-/// final ones: what it refuses is dropped. It can also end the search, by refusing everything.
+/// `keep` is called for partial markings, which all markings that grow from them cover, and for the final ones; those
+/// that it refuses are dropped. By refusing everything it can end the search.
 ///
 /// # Errors
 /// If there would be too many tokens.
@@ -51,7 +50,7 @@ pub fn predecessors(
         let marking = demand.plus(&transition.take)?;
         return Ok(if keep(&marking) { vec![marking] } else { Vec::new() });
     }
-    // Places with one supplier leave no choice: they come first, and cut the most.
+    // Places with one supplier leave no choice. They come first, since they restrict the search the most.
     let mut wanted: Vec<(PlaceId, Vec<Supplier>)> = Vec::with_capacity(demand.entries().len());
     for (place, _) in demand.iter() {
         let suppliers = suppliers(transition, place);
@@ -79,7 +78,7 @@ pub fn predecessors(
     if transition.copies() { Ok(minimal(found)) } else { Ok(found) }
 }
 
-/// The places whose tokens can come to this one.
+/// The places whose tokens can go to this one.
 fn suppliers(transition: &Transition, place: PlaceId) -> Vec<Supplier> {
     let mut suppliers = Vec::new();
     if transition.flow(place).is_none() {
@@ -106,7 +105,7 @@ fn distribute(
     keep: &mut dyn FnMut(&Marking) -> bool,
     found: &mut BTreeSet<Partial>,
 ) -> Result<(), Overflow> {
-    // So many suppliers are decided.
+    // Each entry has the number of suppliers that are decided and the partial predecessor.
     let mut open = vec![(0, partial)];
     while let Some((decided, partial)) = open.pop() {
         let missing = partial.demand.get(place);
@@ -127,7 +126,7 @@ fn distribute(
     Ok(())
 }
 
-/// Adds tokens in one place and takes what they supply off the demand.
+/// Adds tokens in one place, and reduces the demand by what they supply.
 fn supply(
     transition: &Transition,
     partial: &Partial,
@@ -146,7 +145,7 @@ fn supply(
     Ok(more)
 }
 
-/// The minimal ones among markings, in order.
+/// The minimal elements of a list of markings, sorted.
 #[must_use]
 pub fn minimal(markings: Vec<Marking>) -> Vec<Marking> {
     let mut sorted = markings;

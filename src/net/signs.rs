@@ -1,13 +1,12 @@
-//! Which places can ever hold a token, if tokens are not counted.
+//! Computes which places can ever hold a token, without counting tokens.
 
 use super::{Flow, Net, PlaceId, TransitionId};
 
-/// What is left of a net when it is only known which places may be marked.
+/// An abstraction of a net that only distinguishes marked from unmarked places.
 ///
-/// Theorem used: let a place be *markable* if it may be marked at the start, or if a transition
-/// whose taken places are all markable brings a token there. Marked places are always markable,
-/// because this holds at the start and every transition keeps it; so a transition that takes from
-/// another place never fires.
+/// Theorem used: let a place be *markable* if it may be marked initially, or if a transition that takes only from
+/// markable places brings a token there. Marked places are always markable, because this is true initially and every
+/// transition preserves it; so a transition that takes from any other place never fires.
 #[derive(Clone, Debug)]
 pub struct Signs {
     markable: Vec<bool>,
@@ -15,7 +14,7 @@ pub struct Signs {
 }
 
 impl Signs {
-    /// Marks places until nothing changes, looking at every arc once.
+    /// Marks places until nothing changes. Every arc is visited once.
     #[must_use]
     pub fn of(net: &Net) -> Self {
         let mut markable = vec![false; net.places.len()];
@@ -26,7 +25,7 @@ impl Signs {
                 open.push(place);
             }
         };
-        // Per place, the transitions that take from it, and those that move its tokens.
+        // For each place, the transitions that take from it, and those that move its tokens.
         let mut takers: Vec<Vec<TransitionId>> = vec![Vec::new(); net.places.len()];
         let mut movers: Vec<Vec<TransitionId>> = vec![Vec::new(); net.places.len()];
         let mut missing: Vec<usize> = Vec::with_capacity(net.transitions.len());
@@ -73,20 +72,20 @@ impl Signs {
         Self { markable: marked, live }
     }
 
-    /// Whether the place may be marked.
+    /// Whether the place can be marked.
     #[must_use]
     pub fn is_markable(&self, place: PlaceId) -> bool {
         self.markable[place.index()]
     }
 
-    /// The places that never are, in order.
+    /// The places that are never marked, sorted.
     #[must_use]
     pub fn never_marked(&self) -> Vec<PlaceId> {
         let places = (0..self.markable.len()).map(PlaceId::from_index);
         places.filter(|&place| !self.is_markable(place)).collect()
     }
 
-    /// The transitions that may fire, in order.
+    /// The transitions that may fire, sorted.
     #[must_use]
     pub fn live(&self) -> &[TransitionId] {
         &self.live

@@ -1,8 +1,8 @@
-//! What the user can do when there is no answer, in the words of the command line.
+//! Advice on what the user can do when the verdict is `unknown`, in terms of command line options.
 
 use crate::reason::Reason;
 
-/// What the user can do about a reason, if there is something.
+/// The advice for a reason; `None` if there is nothing that the user can do.
 #[must_use]
 pub fn advice(reason: &Reason) -> Option<&'static str> {
     match reason {

@@ -1,9 +1,8 @@
-//! Sequential traces: a shared call tree as lines.
+//! Writes sequential traces: a shared call tree as lines.
 //!
-//! Invariant (linear): when writing out every call would take too many lines, a run is written
-//! out where it occurs first and referred to afterwards (unless it is as short as the
-//! reference). The walk is then linear in the tree, however long the run is that the tree stands
-//! for, and nothing recurses on the depth of calls.
+//! Invariant (linear): if writing out every call would take too many lines, a run is written out where it first
+//! occurs, and later occurrences refer to it (unless it is as short as the reference). The work is then linear in the
+//! size of the tree, however long the run is that the tree stands for, and nothing recurses on the depth of calls.
 
 use crate::evidence::trace::{CallTree, End, Run, RunId, Step, Valuation};
 use crate::model::{Action, EdgeId, ProcId};
@@ -19,13 +18,13 @@ use super::{Count, Detail, Subject};
 pub struct TraceLines {
     /// The lines.
     pub lines: Lines,
-    /// Steps of the whole run.
+    /// The number of steps of the whole run.
     pub steps: Count,
-    /// Whether calls are referred to instead of written out.
+    /// Whether some calls are replaced by references.
     pub folded: bool,
 }
 
-/// Runs with no more lines than this are written out again: a reference is no shorter.
+/// Runs with no more lines than this are always written out, since a reference would not be shorter.
 const TOO_SHORT_TO_FOLD: u64 = 3;
 
 /// The lines of a call tree.
@@ -59,17 +58,16 @@ pub fn trace_lines(
     TraceLines { lines: walk.lines, steps, folded: walk.folded }
 }
 
-/// The number of steps of every run when every call is written out. A call and its return count
-/// one step each.
+/// The number of steps of every run if every call is written out. A call and its return count as one step each.
 #[must_use]
 pub fn steps_of_runs(tree: &CallTree) -> Vec<Count> {
     sizes(tree, |_, _| Count::Exact(1), Count::ZERO)
 }
 
-/// Sizes of all runs with every call written out.
+/// The sizes of all runs if every call is written out.
 struct Sizes {
     steps: Vec<Count>,
-    /// An upper bound on the lines: returns may not need one.
+    /// An upper bound for the number of lines: a return may not need one.
     lines: Vec<Count>,
 }
 
@@ -110,9 +108,9 @@ pub fn is_plain(subject: &Subject, procedure: ProcId, edge: EdgeId) -> bool {
 /// A run that is being written out.
 struct Frame<'a> {
     run: &'a Run,
-    /// The next step.
+    /// The position of the next step.
     next: usize,
-    /// As last shown.
+    /// The values as they were last shown.
     locals: &'a Valuation,
     depth: usize,
 }
@@ -122,12 +120,12 @@ struct Walk<'a> {
     tree: &'a CallTree,
     writer: &'a ValueWriter<'a>,
     detail: Detail,
-    /// Repeated runs are referred to.
+    /// Whether repeated runs are replaced by references.
     folds: bool,
     sizes: Sizes,
-    /// Where each run was first called from, once it is written out.
+    /// The position of the call at which each run was written out, if it was.
     described: Vec<Option<Position>>,
-    /// As last shown.
+    /// The values as they were last shown.
     globals: &'a Valuation,
     stack: Vec<Frame<'a>>,
     lines: Lines,
@@ -164,7 +162,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Opens a run.
+    /// Begins to write out a run.
     fn enter(&mut self, id: RunId, depth: usize) {
         let run = self.tree.run(id);
         let first = self.stack.is_empty();
@@ -174,7 +172,7 @@ impl<'a> Walk<'a> {
         self.stack.push(Frame { run, next: 0, locals: &run.entry.locals, depth });
     }
 
-    /// A step within a procedure.
+    /// Writes a step within a procedure.
     fn step(&mut self, step: &'a Step) {
         let Some(frame) = self.stack.last_mut() else { return };
         let procedure = frame.run.procedure;
@@ -193,7 +191,7 @@ impl<'a> Walk<'a> {
         self.lines.push(line(described, depth, values));
     }
 
-    /// A call that returns: written out, or referred to.
+    /// Writes a call that returns, in full or as a reference.
     fn call(&mut self, procedure: ProcId, edge: EdgeId, callee: RunId) {
         let depth = self.stack.last().map_or(0, |frame| frame.depth);
         self.call_line(procedure, edge, depth);
@@ -213,7 +211,7 @@ impl<'a> Walk<'a> {
     }
 
     fn call_line(&mut self, procedure: ProcId, edge: EdgeId, depth: usize) {
-        // The line that enters `main` says it all.
+        // The line that enters `main` already shows this call.
         let added = is_added(self.subject.task.program.procedure(procedure));
         if self.detail == Detail::Full || !added {
             let described = self.describe(procedure, edge);
@@ -221,7 +219,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// The end of the call that the topmost run is in.
+    /// Writes the return from the call that the topmost run is in.
     fn back(&mut self) {
         let Some(frame) = self.stack.last_mut() else { return };
         let procedure = frame.run.procedure;
@@ -250,13 +248,13 @@ fn line(described: Described, depth: usize, values: Vec<String>) -> Line {
     Line { kind: Kind::Step, thread: None, at, depth, text, note, values }
 }
 
-/// What is called from a procedure that Cusp added is not shown as a call.
+/// The depth of a callee. A call from a procedure that Cusp added does not increase the depth.
 #[must_use]
 pub fn inner_depth(subject: &Subject, caller: ProcId, depth: usize) -> usize {
     depth + usize::from(!is_added(subject.task.program.procedure(caller)))
 }
 
-/// The words for the return into a procedure.
+/// The description of the return into a procedure.
 #[must_use]
 pub fn back_in(subject: &Subject, procedure: ProcId, at: Option<Position>) -> Described {
     let procedure = subject.task.program.procedure(procedure);
@@ -279,7 +277,7 @@ pub fn enter_line(
     Line { kind: Kind::Enter, thread, at, depth, text, note: String::new(), values }
 }
 
-/// The last line.
+/// The last line of a trace, about the violation.
 #[must_use]
 pub fn violation_line(subject: &Subject, writer: &ValueWriter, violated: &Violated, depth: usize) -> Line {
     let value = |&(var, value): &_| writer.value(violated.procedure, var, value);

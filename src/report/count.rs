@@ -1,23 +1,23 @@
-//! Numbers that may be astronomically large.
+//! Numbers that may be too large for a machine word.
 
 use std::fmt;
 use std::iter::Sum;
 use std::ops::Add;
 
-/// How many steps or lines there are: exact as long as it fits a word, then as a power of two.
+/// A number of steps or lines: exact as long as it fits into 64 bits, otherwise as a power of two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Count {
-    /// This many.
+    /// The exact number.
     Exact(u64),
-    /// Two to the power of this.
+    /// Two to the power of this number.
     Power(f64),
 }
 
 impl Count {
-    /// Nothing.
+    /// The number zero.
     pub const ZERO: Self = Self::Exact(0);
 
-    /// Above this, digits say less than the order of magnitude.
+    /// Larger numbers are shown by their order of magnitude instead of their digits.
     const MOST_DIGITS: u64 = 1_000_000_000_000;
 
     /// The binary logarithm; minus infinity for zero.
@@ -30,7 +30,7 @@ impl Count {
         }
     }
 
-    /// The number itself, if it is not too large.
+    /// The exact number, if it fits.
     #[must_use]
     pub fn exact(self) -> Option<u64> {
         match self {
@@ -74,7 +74,7 @@ impl Sum for Count {
 }
 
 impl fmt::Display for Count {
-    /// `1,234`, or `2^800.0`.
+    /// Writes `1,234`, or `2^800.0`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact(n) if *n <= Self::MOST_DIGITS => f.write_str(&grouped(*n)),
@@ -83,7 +83,7 @@ impl fmt::Display for Count {
     }
 }
 
-/// Digits in groups of three.
+/// The digits of a number in groups of three.
 fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,8 +1,8 @@
-//! Answers about cutoffs: a verdict line and the table of rounds, as text, JSON or CSV.
+//! Reports about cutoffs: a verdict line and the table of rounds, as text, JSON or CSV.
 //!
-//! Rounds and results were checked. Where they were too large for that, all three forms say so.
+//! The rounds and results were checked. If something was too large to be checked, all three forms say so.
 //!
-//! The JSON object begins with the [`Header`] that all answers have; then follow:
+//! The JSON object begins with the [`Header`] that all answers have, followed by these fields:
 //!
 //! | field | when | meaning |
 //! |---|---|---|
@@ -46,7 +46,7 @@ fn realizable(round: &Round) -> &'static str {
     }
 }
 
-/// The verdict and the table.
+/// The verdict and the table of rounds as text.
 #[must_use]
 pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
     let palette = Palette::new(colour);
@@ -98,14 +98,16 @@ pub fn text(file: &str, answer: &Answer, colour: bool) -> String {
     }
     let shown = answer.certified.rounds().last().map_or(0, |(round, _)| round.threads);
     if let Some(n) = answer.certified.threads_to_target().filter(|&n| n > shown) {
-        let fewer = count(n - 1, "thread");
-        let _ =
-            writeln!(out, "that {n} reach a target is a run, that {fewer} do not is a proof, both checked");
+        let threads = count(n, "thread");
+        let _ = writeln!(
+            out,
+            "a checked run shows that {threads} reach a target, and a checked proof that fewer do not"
+        );
     }
     out
 }
 
-/// One line for each round, with a header.
+/// The rounds as CSV: a header, and one line for each round.
 #[must_use]
 pub fn csv(file: &str, answer: &Answer) -> String {
     let mut out =
@@ -140,7 +142,7 @@ struct Report<'a> {
     /// Whether `cutoff` and `threads_to_target` were checked in full; absent if neither is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     checked: Option<bool>,
-    /// Why they were not.
+    /// Why they were not checked in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     unchecked: Option<&'a str>,
     shared_states: usize,
@@ -156,14 +158,15 @@ struct Line {
     candidates: usize,
     states: usize,
     realizable: Option<bool>,
-    /// Whether the thread states are all of this number of threads, and not only those before the round ended.
+    /// Whether these are all thread states of this number of threads, and not only those found before the round
+    /// ended.
     complete: bool,
     checked: bool,
     forward_seconds: f64,
     backward_seconds: f64,
 }
 
-/// One object on one line. The header holds what does not depend on the answer.
+/// The JSON object on one line. The header has the fields that do not depend on the answer.
 #[must_use]
 pub fn json(header: Header<'_>, answer: &Answer) -> String {
     let (shared_states, local_states) = states(&answer.threads);

@@ -1,4 +1,4 @@
-//! Findings about inputs, as a person sees them.
+//! Formats diagnostics about inputs for people.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::source::{LoadError, Source, Span};
 use super::Count;
 use super::words::{counted, one_line};
 
-/// All findings of one file, and how many of them are errors.
+/// All diagnostics of one file, followed by the number of errors.
 #[must_use]
 pub fn findings(source: &Source, found: &[Diagnostic], colour: bool) -> String {
     let (nowhere, somewhere): (Vec<_>, Vec<_>) =
@@ -32,7 +32,7 @@ pub fn findings(source: &Source, found: &[Diagnostic], colour: bool) -> String {
     out
 }
 
-/// The one line for a text that could not be had.
+/// The message for a file that could not be read, on one line.
 #[must_use]
 pub fn load_error(error: &LoadError) -> String {
     format!("error: `{}` {}\n", one_line(&error.name), error.message)

@@ -1,4 +1,4 @@
-//! The lines of a trace, and how they are laid out.
+//! The lines of a trace, and their layout.
 //!
 //! ```text
 //! [1]  12:3    x := f(g); [note]     x=1 g=0
@@ -16,48 +16,48 @@ use super::palette::{Palette, paint};
 use super::words::{counted, cut};
 use crate::source::Position;
 
-/// What a line stands for.
+/// What a line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The beginning of a frame or thread; not a step.
+    /// The beginning of a frame or thread, which is not a step.
     Enter,
     /// A step.
     Step,
-    /// A call that is not written out again, or steps that are left out.
+    /// A reference to a call that is not written out again, or a number of steps that are left out.
     Folded,
-    /// What the last state violates.
+    /// The violation in the last state.
     Violation,
 }
 
 /// One line of a trace.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it stands for.
+    /// What the line shows.
     pub kind: Kind,
-    /// The thread that moves.
+    /// The thread that makes the step, in concurrent traces.
     pub thread: Option<u32>,
     /// The position in the source text.
     pub at: Option<Position>,
-    /// Calls around it.
+    /// The depth of calls, for the indentation.
     pub depth: usize,
-    /// The statement.
+    /// The text of the statement.
     pub text: String,
     /// A remark; may be empty.
     pub note: String,
-    /// `name=1`.
+    /// Values that changed, each as `name=1`.
     pub values: Vec<String>,
 }
 
 /// How many lines of a trace are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From the beginning.
+    /// The number of lines at the beginning.
     pub first: usize,
-    /// Up to the end, where the violation is.
+    /// The number of lines at the end, where the violation is.
     pub last: usize,
 }
 
-/// Lines as they come; those in the middle of a long trace are counted only.
+/// Collects lines. Those in the middle of a long trace are only counted.
 #[derive(Debug)]
 pub struct Lines {
     window: Option<Window>,
@@ -69,7 +69,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Keeps what fits the window, or everything.
+    /// A collector that keeps the lines within the window; without a window, it keeps all lines.
     #[must_use]
     pub fn new(window: Option<Window>) -> Self {
         Self {
@@ -100,13 +100,13 @@ impl Lines {
         }
     }
 
-    /// How many steps have a line.
+    /// How many steps are shown on a line.
     #[must_use]
     pub fn shown_steps(&self) -> Count {
         Count::from(self.shown_steps)
     }
 
-    /// Writes the lines.
+    /// Writes the lines that were kept.
     pub fn render(self, width: usize, palette: Palette, out: &mut String) {
         let mut lines = self.first;
         if self.left_out > 0 {
@@ -129,7 +129,7 @@ impl Lines {
     }
 }
 
-/// Column widths, in characters.
+/// The widths of the columns, in characters.
 struct Layout {
     thread: usize,
     location: usize,
@@ -138,11 +138,11 @@ struct Layout {
 }
 
 impl Layout {
-    /// Deeper calls are not indented further; their depth is written out.
+    /// Calls below this depth are not indented further; their depth is written as a number.
     const DEEPEST: usize = 10;
-    /// Room that values have at least.
+    /// The least width of the column of values.
     const VALUES: usize = 30;
-    /// Room that statements have at least.
+    /// The least width of the column of statements.
     const CELL: usize = 20;
 
     fn new(lines: &[Line], width: usize) -> Self {
@@ -186,12 +186,12 @@ impl Layout {
         paint(out, if line.kind == Kind::Violation { palette.bad } else { palette.faint }, &note);
         let used = indent.len() + text.chars().count() + note.chars().count();
         self.render_values(line, used, palette, out);
-        // Nothing that a diff would trip over.
+        // Lines have no trailing spaces.
         out.truncate(out.trim_end_matches(' ').len());
         out.push('\n');
     }
 
-    /// Values start in one column; those that do not fit go on below.
+    /// Writes the values, all starting in one column; those that do not fit continue on the next line.
     fn render_values(&self, line: &Line, used: usize, palette: Palette, out: &mut String) {
         let column = self.margin() + self.cell + 2;
         let mut at = self.margin() + used;

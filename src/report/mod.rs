@@ -1,14 +1,14 @@
-//! What people and machines see of an answer.
+//! Reports: how answers are shown to people and machines.
 //!
-//! Everything here takes a [`Certified`] verdict: what was not checked cannot be shown.
+//! Everything here takes a [`Certified`] verdict, so a verdict that was not checked cannot be shown.
 //!
-//! - [`text()`] is for people: the verdict first, then the violated statement and the trace.
+//! - [`text()`] is for people: first the verdict, then the violated statement and the trace.
 //! - [`nets`] is the same for nets.
 //! - [`json`] is for machines.
-//! - `output`, a part of the command line tool, is the one place that writes to standard output and standard error.
+//! - `output`, a part of the command line tool, is the only module that writes to standard output and standard error.
 //!
-//! A sequential trace is a shared call tree, and the run it stands for may be exponentially
-//! longer: see [`Detail`] for how much of it is written out.
+//! A sequential trace is a shared call tree, and the run that it stands for may be exponentially longer. [`Detail`]
+//! says how much of it is written out.
 
 pub mod advice;
 mod calls;
@@ -34,35 +34,35 @@ use crate::source::Source;
 pub use count::Count;
 pub use text::{text, verdict_line};
 
-/// A checked answer, and what it answers.
+/// A checked answer, with the task that it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// The program's text.
+    /// The text of the program.
     pub source: &'a Source,
-    /// The question.
+    /// The task.
     pub task: &'a Task,
-    /// The answer.
+    /// The checked verdict.
     pub certified: &'a Certified,
-    /// The engine that found it.
+    /// The engine that found the answer.
     pub engine: &'a str,
 }
 
 /// How much of a trace is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// Every step is shown at least once. In a trace of many thousand steps, a repeated run of a
-    /// procedure is referred to.
+    /// Every step is shown at least once. In a trace of many thousand steps, a repeated run of a procedure is
+    /// replaced by a reference.
     Full,
-    /// Without steps that only move control. In a trace of several hundred lines, repeated runs
-    /// of procedures are referred to, and the middle is left out if that is not enough.
+    /// Steps that only move control are left out. In a trace of several hundred lines, repeated runs of procedures
+    /// are replaced by references, and if that is not enough, the middle of the trace is left out.
     #[default]
     Short,
-    /// The violated statement only.
+    /// Only the violated statement is shown.
     None,
 }
 
 impl Detail {
-    /// Call trees are written out in full up to this many lines.
+    /// Call trees that need at most this many lines are written out in full.
     fn most_unfolded_lines(self) -> u64 {
         match self {
             Self::Full => 5000,
@@ -70,7 +70,7 @@ impl Detail {
         }
     }
 
-    /// The lines that are kept.
+    /// How many lines at the beginning and at the end are kept.
     fn window(self) -> Option<line::Window> {
         match self {
             Self::Full => None,
@@ -79,14 +79,14 @@ impl Detail {
     }
 }
 
-/// How a text report looks.
+/// The appearance of a text report.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// How much of a trace is shown.
     pub detail: Detail,
-    /// Columns of a line.
+    /// The number of columns of a line.
     pub width: usize,
-    /// With escape codes for colours.
+    /// Whether escape codes for colours are written.
     pub colour: bool,
 }
 

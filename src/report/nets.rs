@@ -1,4 +1,4 @@
-//! Answers about nets as text.
+//! Text reports about nets.
 
 use std::fmt::Write;
 
@@ -16,29 +16,29 @@ use super::text::snippet;
 use super::words::{counted, one_line, place};
 use super::{Count, Detail, View};
 
-/// A checked answer about a net, and what it answers.
+/// A checked answer about a net, with the net that it is about.
 #[derive(Clone, Copy, Debug)]
 pub struct NetSubject<'a> {
-    /// The net's text.
+    /// The text of the net.
     pub source: &'a Source,
-    /// The text of its targets, if that is another one.
+    /// The text of its targets, if they are in another file.
     pub property: Option<&'a Source>,
-    /// The question.
+    /// The net with its targets.
     pub net: &'a Net,
-    /// The answer.
+    /// The checked verdict.
     pub certified: &'a CertifiedNet,
-    /// The engine that found it.
+    /// The engine that found the answer.
     pub engine: &'a str,
 }
 
 impl NetSubject<'_> {
-    /// The text that a target is written in, if it is written in one.
+    /// The source text that contains a target, if there is one.
     fn source_of(&self, target: &Target) -> Option<&Source> {
         let source = self.property.unwrap_or(self.source);
         (target.span.start < target.span.end).then_some(source)
     }
 
-    /// A target in words: as it is written, or its tokens.
+    /// The description of a target: its source text, or else its tokens.
     pub(super) fn target(&self, target: &Target) -> String {
         match self.source_of(target) {
             Some(source) => one_line(source.slice(target.span)),
@@ -47,23 +47,23 @@ impl NetSubject<'_> {
     }
 }
 
-/// The markings that a run goes through, the initial one included.
+/// The markings of a run, including the initial one.
 pub(super) fn markings(net: &Net, run: &FiringSequence) -> Vec<Marking> {
     let mut markings = vec![run.initial.clone()];
     for step in &run.steps {
         let before = markings.last().cloned().unwrap_or_default();
-        // The run was replayed before, so there is a successor.
+        // The run was replayed before, so every step is possible.
         markings.push(fire(net.transition(step.transition), &before, &step.choices).unwrap_or(before));
     }
     markings
 }
 
-/// The most threads, or tokens, that there are at once.
+/// The largest number of threads, or tokens, at once.
 pub(super) fn most_threads(net: &Net, run: &FiringSequence) -> u128 {
     markings(net, run).iter().map(|marking| net.threads(marking)).max().unwrap_or(0)
 }
 
-/// The whole report, ending in a line break.
+/// The whole report, which ends with a line break.
 #[must_use]
 pub fn text(subject: &NetSubject, view: View) -> String {
     let mut out = verdict_line(subject, view.colour);
@@ -101,10 +101,10 @@ pub fn verdict_line(subject: &NetSubject, colour: bool) -> String {
     out
 }
 
-/// What is counted where it has no better name.
+/// The unit of nets whose tokens are not threads or machines.
 const TOKEN: &str = "token";
 
-/// What is counted: threads, machines or tokens.
+/// What the tokens of the net are called: threads, machines or tokens.
 fn unit(net: &Net) -> &'static str {
     if net.has_threads() {
         "thread"
@@ -119,7 +119,7 @@ fn number(n: u128, what: &str) -> String {
     counted(Count::Exact(u64::try_from(n).unwrap_or(u64::MAX)), what)
 }
 
-/// `a basis of 12 elements with at most 2 threads each`.
+/// A description of the proof, such as `a basis of 12 elements with at most 2 threads`.
 fn proof(net: &Net, certificate: &NetCertificate) -> String {
     let mut parts = Vec::new();
     match certificate {
@@ -165,7 +165,7 @@ fn unsafe_claim(net: &Net, run: &FiringSequence) -> String {
     format!("a target can be covered with {most}, in {steps}")
 }
 
-/// Why there is no answer, what was seen all the same, and what to do.
+/// Why there is no answer, what the engine saw nevertheless, and what the user can do.
 fn explanation(unknown: &Unknown, out: &mut String) {
     if let Some(seen) = &unknown.seen {
         let _ = writeln!(out, "  seen (not certified): {seen}");
@@ -225,7 +225,7 @@ fn step_line(subject: &NetSubject, step: &Firing, before: &Marking, after: &Mark
     Line { note, ..line(Kind::Step, subject, transition.span, &text, changes(net, before, after)) }
 }
 
-/// Where tokens went that had a choice: `local8: 2 to local9`.
+/// The destinations of tokens that had a choice, such as `local8: 2 to local9`.
 fn choices(net: &Net, choices: &[Choice]) -> String {
     let mut parts = Vec::new();
     for choice in choices {
@@ -236,7 +236,7 @@ fn choices(net: &Net, choices: &[Choice]) -> String {
     parts.join(", ")
 }
 
-/// The places whose tokens changed, with what they have now.
+/// The places whose number of tokens changed, with the new number.
 pub(super) fn changed(before: &Marking, after: &Marking) -> Vec<(PlaceId, u64)> {
     let all = before.join(after);
     all.iter()
@@ -256,7 +256,7 @@ fn tokens(net: &Net, marking: &Marking) -> Vec<String> {
     marking.iter().map(|(place, n)| value(net, place, n)).collect()
 }
 
-/// `x=3`, `shared=2`, `local7=1`, `lock=T`.
+/// The number of tokens in a place, such as `x=3`, `shared=2`, `local7=1`, `lock=T`.
 fn value(net: &Net, place: PlaceId, n: u64) -> String {
     match net.place(place).kind {
         PlaceKind::Shared(state) => format!("shared={state}"),

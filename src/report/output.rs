@@ -1,11 +1,11 @@
-//! The one place that writes to standard output and standard error.
+//! The only module that writes to standard output and standard error.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
-/// Standard output and standard error. A reader that went away is not an error: what is
-/// written after that is dropped.
+/// Standard output and standard error. If the reader of the output has closed it, that is not an error, and later
+/// output is discarded.
 #[derive(Debug, Default)]
 pub struct Output {
     closed: bool,
@@ -13,7 +13,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Whether answers are coloured: on a terminal, unless `NO_COLOR` says otherwise.
+    /// Whether answers are coloured: on a terminal, unless `NO_COLOR` is set.
     #[must_use]
     pub fn colours_answers(&self) -> bool {
         AutoStream::choice(&io::stdout()) != ColorChoice::Never
@@ -25,7 +25,7 @@ impl Output {
         AutoStream::choice(&io::stderr()) != ColorChoice::Never
     }
 
-    /// Columns of a line of answers: those of the terminal if the shell exports them, or 100.
+    /// The number of columns of a line of answers: that of the terminal if the shell exports it, otherwise 100.
     #[must_use]
     pub fn width(&self) -> usize {
         let terminal = io::stdout().is_terminal();
@@ -46,19 +46,19 @@ impl Output {
         }
     }
 
-    /// Writes a message. There is nobody to tell when it fails.
+    /// Writes a message to standard error. A failure is ignored, since it could not be reported anywhere.
     pub fn message(&mut self, text: &str) {
         let mut stream = anstream::stderr().lock();
         let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
     }
 
-    /// Whether nobody reads answers any more.
+    /// Whether the reader of answers has closed the output.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Why answers could not be written, unless their reader just went away.
+    /// The error that prevented answers from being written, if there was one. A closed output is not an error.
     #[must_use]
     pub fn failure(&self) -> Option<&io::Error> {
         self.failure.as_ref()

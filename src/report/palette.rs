@@ -1,8 +1,8 @@
-//! Colours, in one place.
+//! The colours of reports.
 
 use anstyle::{AnsiColor, Style};
 
-/// How the parts of a report look. A plain palette writes no escape codes at all.
+/// The styles of the parts of a report. A plain palette writes no escape codes at all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Palette {
     /// The word `SAFE`.
@@ -13,14 +13,14 @@ pub struct Palette {
     pub open: Style,
     /// Locations and remarks.
     pub faint: Style,
-    /// Where a frame begins.
+    /// The beginning of a frame.
     pub strong: Style,
     /// Values of variables.
     pub value: Style,
 }
 
 impl Palette {
-    /// Coloured or plain.
+    /// A palette with or without colours.
     #[must_use]
     pub fn new(colour: bool) -> Self {
         if !colour {

@@ -1,4 +1,4 @@
-//! Answers as text.
+//! Text reports about programs.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ use super::violated::Violated;
 use super::words::{counted, one_line};
 use super::{Count, Detail, Subject, View};
 
-/// The whole report, ending in a line break.
+/// The whole report, which ends with a line break.
 #[must_use]
 pub fn text(subject: &Subject, view: View) -> String {
     let mut out = verdict_line(subject, view.colour);
@@ -50,7 +50,7 @@ pub fn verdict_line(subject: &Subject, colour: bool) -> String {
     out
 }
 
-/// What was proved, in words.
+/// A description of what was proved.
 fn safe_claim(task: &Task, threads: Option<u32>) -> String {
     let claim = match &task.property {
         Property::Assertions => "no assertion can fail".to_owned(),
@@ -91,7 +91,7 @@ fn unsafe_claim(task: &Task, trace: &Trace) -> String {
     }
 }
 
-/// Why there is no answer, what was seen all the same, and what to do.
+/// Why there is no answer, what the engine saw nevertheless, and what the user can do.
 fn explanation(task: &Task, unknown: &Unknown, out: &mut String) {
     if let Some(seen) = &unknown.seen {
         let _ = writeln!(out, "  seen (not certified): {seen}");
@@ -102,7 +102,7 @@ fn explanation(task: &Task, unknown: &Unknown, out: &mut String) {
     }
 }
 
-/// What the user can do beside the usual advice: a run that would never end by itself needs more than time.
+/// Additional advice for programs with any number of threads: the run might never end, so more time may not help.
 pub(super) fn bound_threads(task: &Task, reason: &Reason) -> &'static [&'static str] {
     let endless = task.program.starts_threads && task.threads.is_none();
     if endless && matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::Interrupted) {
@@ -127,7 +127,7 @@ fn refutation(subject: &Subject, trace: &Trace, view: View, out: &mut String) {
     shown_trace.lines.render(view.width, Palette::new(view.colour), out);
 }
 
-/// How long the run is, and how much of it is shown.
+/// The length of the run, and how much of it is shown.
 fn heading(shown_trace: &TraceLines, detail: Detail) -> String {
     let shown = shown_trace.lines.shown_steps();
     let steps = counted(shown_trace.steps, "step");
@@ -142,7 +142,7 @@ fn heading(shown_trace: &TraceLines, detail: Detail) -> String {
     format!("the run, {steps} in all, {shown} shown{more}")
 }
 
-/// A stretch of the input with a remark under it.
+/// A part of the source text with a remark below it.
 pub(super) fn snippet(source: &Source, span: Span, remark: &str, colour: bool, out: &mut String) {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let first_line = source.position(span.start).line;

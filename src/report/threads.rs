@@ -1,4 +1,4 @@
-//! Concurrent traces: an interleaving as lines.
+//! Writes concurrent traces: an interleaving as lines.
 
 use crate::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadStep};
 use crate::model::{Action, EdgeId, ProcId, Procedure};
@@ -36,27 +36,27 @@ pub fn trace_lines(
     TraceLines { lines: walk.lines, steps: Count::from(interleaving.steps.len()), folded: false }
 }
 
-/// The most threads that live at once.
+/// The largest number of threads that are alive at once.
 #[must_use]
 pub fn most_threads(interleaving: &Interleaving) -> usize {
     let later = interleaving.steps.iter().map(|step| step.after.threads.len());
     later.max().unwrap_or(0).max(interleaving.initial.threads.len())
 }
 
-/// A living thread by its number.
+/// A living thread, by its number.
 #[must_use]
 pub fn thread(system: &System, id: u32) -> Option<&Thread> {
     system.threads.iter().find(|thread| thread.id == id)
 }
 
-/// A frame of a thread after a step, if it is there before and after it.
+/// A frame of a thread after a step, if the thread had it before the step, too.
 #[must_use]
 pub fn same_frame<'a>(old: &Thread, new: Option<&'a Thread>, level: usize) -> Option<&'a Frame> {
     let frame = new?.frames.get(level)?;
     (frame.procedure == old.frames.get(level)?.procedure).then_some(frame)
 }
 
-/// The frame that a step opened: above the others, or `main` in the place of the prologue.
+/// The frame that a step added: above the others, or that of `main` in place of the prologue's.
 #[must_use]
 pub fn entered_frame<'a>(old: &Thread, new: Option<&'a Thread>) -> Option<&'a Frame> {
     let frames = &new?.frames;
@@ -64,11 +64,11 @@ pub fn entered_frame<'a>(old: &Thread, new: Option<&'a Thread>) -> Option<&'a Fr
     frames.last().filter(|_| is_new)
 }
 
-/// Who was born and who died in a step.
+/// The threads that started and ended in a step.
 pub struct Changes<'a> {
     /// New threads.
     pub started: Vec<&'a Thread>,
-    /// Numbers of threads that are gone.
+    /// The numbers of the threads that ended.
     pub ended: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ struct Walk<'a> {
     subject: &'a Subject<'a>,
     writer: &'a ValueWriter<'a>,
     detail: Detail,
-    /// The places of the calls that every thread is in, by thread number.
+    /// For each thread number, the positions of the calls that the thread is in.
     calls: Vec<Vec<Option<Position>>>,
     lines: Lines,
 }
@@ -134,7 +134,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A step along an edge in words, and whether it only moves control.
+    /// The description of a step along an edge, and whether the step only moves control.
     fn edge(&mut self, id: u32, frame: &Frame, edge: EdgeId, changes: &Changes) -> (Described, bool) {
         let program = &self.subject.task.program;
         let procedure = program.procedure(frame.procedure);
@@ -156,7 +156,7 @@ impl Walk<'_> {
         (described, is_plain(self.subject, frame.procedure, edge))
     }
 
-    /// A return in words.
+    /// The description of a return.
     fn back(&mut self, id: u32, old: &Thread, changes: &Changes) -> Described {
         let at = self.calls_of(id).pop().flatten();
         let note = thread_notes(changes).join(", ");
@@ -173,7 +173,7 @@ impl Walk<'_> {
         if is_added(procedure) { "start" } else { &procedure.name }
     }
 
-    /// A frame that the step opened.
+    /// Writes the line for a frame that the step added.
     fn entered(&mut self, old: &Thread, new: Option<&Thread>) {
         let (Some(new), Some(frame)) = (new, entered_frame(old, new)) else { return };
         let values = self.writer.initial(frame.procedure, None, &frame.locals);
@@ -181,7 +181,7 @@ impl Walk<'_> {
         self.lines.push(enter_line(self.subject, frame.procedure, Some(new.id), depth, values));
     }
 
-    /// The first line of a new thread.
+    /// Writes the first line of a new thread.
     fn started(&mut self, thread: &Thread) {
         let frame = thread.frames.last().expect("a thread has a frame");
         let values = self.writer.initial(frame.procedure, None, &frame.locals);
@@ -195,7 +195,7 @@ impl Walk<'_> {
         self.lines.push(line);
     }
 
-    /// What a step changes in other threads, by assignments to `x$`.
+    /// Adds the values that a step changes in other threads, by assignments to `x$`.
     fn others(&self, before: &System, step: &ThreadStep, values: &mut Vec<String>) {
         for other in before.threads.iter().filter(|other| other.id != step.thread) {
             let Some(after) = thread(&step.after, other.id) else { continue };

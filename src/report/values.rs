@@ -1,4 +1,4 @@
-//! Values of variables: what changed, and what is worth showing when a frame begins.
+//! Values of variables: those that changed, and those that are shown when a frame begins.
 
 use crate::evidence::Trace;
 use crate::evidence::trace::{CallTree, End, Interleaving, Move, Valuation, Violation};
@@ -17,7 +17,7 @@ pub struct Reads {
 }
 
 impl Reads {
-    /// Looks at every step.
+    /// Collects the reads of all steps.
     #[must_use]
     pub fn of(program: &Program, trace: &Trace) -> Self {
         let locals = |p: &crate::model::Procedure| vec![false; p.locals.len()];
@@ -69,7 +69,7 @@ fn expressions_of(action: &Action) -> Vec<Expr> {
     }
 }
 
-/// Every edge of a trace, and the assertion that fails.
+/// All edges of a trace, and the edge of the assertion that fails.
 fn edges_taken(trace: &Trace) -> Vec<(ProcId, EdgeId)> {
     match trace {
         Trace::Sequential(tree) => edges_of_tree(tree),
@@ -117,16 +117,16 @@ pub struct ValueWriter<'a> {
 }
 
 impl<'a> ValueWriter<'a> {
-    /// A frame that begins with more values than this shows only those that are read.
+    /// A frame that begins with more values than this shows only those that are read in the trace.
     const MANY: usize = 12;
 
-    /// For the variables of one trace.
+    /// A writer for the variables of one trace.
     #[must_use]
     pub fn new(program: &'a Program, trace: &Trace) -> Self {
         Self { program, reads: Reads::of(program, trace) }
     }
 
-    /// One value. A global that a local hides is called by its full name.
+    /// One value. A global that is hidden by a local is written with its full name.
     #[must_use]
     pub fn value(&self, procedure: ProcId, var: Var, value: bool) -> String {
         let name = &self.program.variable(procedure, var).name;
@@ -135,19 +135,19 @@ impl<'a> ValueWriter<'a> {
         format!("{}{name}={}", if hidden { "global " } else { "" }, u8::from(value))
     }
 
-    /// Globals that differ.
+    /// Adds the globals that differ.
     pub fn globals(&self, procedure: ProcId, before: &Valuation, after: &Valuation, out: &mut Vec<String>) {
         out.extend(changes(before, after).map(|(i, value)| self.value(procedure, Var::Global(i), value)));
     }
 
-    /// Locals that differ, without return slots.
+    /// Adds the locals that differ, without return slots.
     pub fn locals(&self, procedure: ProcId, before: &Valuation, after: &Valuation, out: &mut Vec<String>) {
         let first_return = self.program.procedure(procedure).first_return();
         let changed = changes(before, after).filter(|&(i, _)| i < first_return);
         out.extend(changed.map(|(i, value)| self.value(procedure, Var::Local(i), value)));
     }
 
-    /// What an edge puts into the return slots: `returns 1, 0`.
+    /// Adds the values that an edge puts into the return slots, such as `returns 1, 0`.
     pub fn returned(&self, procedure: ProcId, edge: EdgeId, after: &Valuation, out: &mut Vec<String>) {
         let procedure = self.program.procedure(procedure);
         let first = procedure.first_return();
@@ -160,7 +160,7 @@ impl<'a> ValueWriter<'a> {
         }
     }
 
-    /// The values at the beginning of a frame: globals if given, then parameters and locals.
+    /// The values at the beginning of a frame: the globals if given, then parameters and locals.
     #[must_use]
     pub fn initial(&self, procedure: ProcId, globals: Option<&Valuation>, locals: &Valuation) -> Vec<String> {
         let declared = self.program.procedure(procedure).first_return() as usize;

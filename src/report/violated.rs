@@ -1,4 +1,4 @@
-//! What the last state of a trace violates.
+//! The violation in the last state of a trace.
 
 use rustc_hash::FxHashSet;
 
@@ -9,23 +9,23 @@ use crate::source::{Source, Span};
 
 use super::words::{one_line, statement_at};
 
-/// The violated statement and the values that matter to it.
+/// The violated statement and the values that it reads.
 #[derive(Clone, Debug)]
 pub struct Violated<'a> {
-    /// In which procedure.
+    /// The procedure of the statement.
     pub procedure: ProcId,
-    /// In which thread, if there are several.
+    /// The thread that violates the property, in concurrent traces.
     pub thread: Option<u32>,
     /// The label that is reached; `None` for an assertion.
     pub label: Option<&'a str>,
-    /// The statement.
+    /// The place of the statement in the source.
     pub span: Span,
     /// The variables that the assertion reads, in order, with their values.
     pub values: Vec<(Var, bool)>,
 }
 
 impl<'a> Violated<'a> {
-    /// Looks at the end of a checked trace.
+    /// Finds the violation at the end of a checked trace.
     #[must_use]
     pub fn find(task: &'a Task, trace: &Trace) -> Self {
         match trace {
@@ -40,13 +40,13 @@ impl<'a> Violated<'a> {
         let statement = one_line(source.slice(self.span));
         match self.label {
             None => statement,
-            // Nothing but the label stands there.
+            // There is no statement, only the label.
             Some(label) if label == statement => format!("{label}:"),
             Some(label) => format!("{label}: {statement}"),
         }
     }
 
-    /// What is wrong, in two or three words.
+    /// A short description of what is wrong.
     #[must_use]
     pub fn remark(&self) -> &'static str {
         if self.label.is_some() { "label reached" } else { "can fail" }

@@ -1,9 +1,9 @@
-//! Steps in words: the source text of an edge, and what is worth saying about it.
+//! Descriptions of steps: the source text of an edge, with a remark.
 
 use crate::model::{Action, Edge, Node, ProcId, Procedure, Program};
 use crate::source::{Position, Source, Span};
 
-/// Text on one line: white space is collapsed, and nothing in it can steer a terminal.
+/// Text on one line. White space is collapsed, and control characters, which could affect a terminal, are replaced.
 #[must_use]
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -16,7 +16,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// At most `width` characters of a text, the last three of them dots if it is longer.
+/// At most `width` characters of a text; if it is longer, the last three are dots.
 #[must_use]
 pub fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
@@ -26,37 +26,37 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{}...", kept.trim_end())
 }
 
-/// `1 step`, `1,234 steps`.
+/// A number with its unit, such as `1 step` or `1,234 steps`.
 #[must_use]
 pub fn counted(count: super::Count, what: &str) -> String {
     let ending = if count == super::Count::Exact(1) { "" } else { "s" };
     format!("{count} {what}{ending}")
 }
 
-/// A step as a person reads it.
+/// The description of a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described {
-    /// Where it stands in the text; nowhere if Cusp added it.
+    /// The position in the source; `None` if Cusp added the step.
     pub at: Option<Position>,
-    /// Its source text, or what it does in parentheses if Cusp added it.
+    /// The source text of the step or, if Cusp added it, a description in parentheses.
     pub text: String,
-    /// Which way it went, if there was a choice.
+    /// The branch or target that was taken, if there were several.
     pub note: String,
 }
 
-/// Whether Cusp added the procedure, to run what comes before `main`.
+/// Whether Cusp added the procedure, which then runs before `main`.
 #[must_use]
 pub fn is_added(procedure: &Procedure) -> bool {
     procedure.name.starts_with('<')
 }
 
-/// The start of a stretch of text; `None` for the empty one.
+/// The start of a span of the source; `None` if it is empty.
 #[must_use]
 pub fn place(source: &Source, span: Span) -> Option<Position> {
     (span.start < span.end).then(|| source.position(span.start))
 }
 
-/// The statement behind an edge.
+/// The description of the statement of an edge.
 #[must_use]
 pub fn describe(source: &Source, program: &Program, procedure: ProcId, edge: &Edge) -> Described {
     let procedure = program.procedure(procedure);
@@ -72,7 +72,7 @@ pub fn describe(source: &Source, program: &Program, procedure: ProcId, edge: &Ed
     let mut text = one_line(source.slice(edge.span));
     let note = match edge.branch {
         Some(holds) => {
-            // The span of a later arm is its condition alone.
+            // The span of a later branch contains only its condition.
             if !starts_with_word(&text, "if") && !starts_with_word(&text, "while") {
                 text = format!("elsif {text}");
             }
@@ -83,7 +83,7 @@ pub fn describe(source: &Source, program: &Program, procedure: ProcId, edge: &Ed
     Described { at, text, note }
 }
 
-/// For a `goto` with several targets: the one that was taken.
+/// For a `goto` with several targets, the target that was taken.
 fn chosen_target(procedure: &Procedure, edge: &Edge, text: &str) -> String {
     if !matches!(edge.action, Action::Skip) || procedure.edges_from(edge.from).count() < 2 {
         return String::new();
@@ -113,7 +113,7 @@ fn action_in_words(program: &Program, edge: &Edge) -> String {
     }
 }
 
-/// `f(a, b)`: a procedure with its parameters.
+/// A procedure with its parameters, such as `f(a, b)`.
 #[must_use]
 pub fn head(procedure: &Procedure) -> String {
     let parameters: Vec<&str> =
@@ -121,7 +121,7 @@ pub fn head(procedure: &Procedure) -> String {
     format!("{}({})", procedure.name, parameters.join(", "))
 }
 
-/// The text of the statement at a node.
+/// The place of the statement at a node.
 #[must_use]
 pub fn statement_at(procedure: &Procedure, node: Node) -> Span {
     let spans = procedure.edges_from(node).map(|(_, edge)| edge.span);

@@ -1,9 +1,9 @@
-//! How many steps a run needs at least, whatever the data is.
+//! Lower bounds for the number of steps of a run, whatever the values of variables.
 //!
-//! Implements: D. E. Knuth, "A generalization of Dijkstra's algorithm", 1977: the cost of a call is that of the
-//! call, of the cheapest way through the callee, and of the return.
+//! Implements: D. E. Knuth, "A generalization of Dijkstra's algorithm", 1977: the cost of a call is the sum of the
+//! costs of the call itself, of the cheapest path through the callee, and of the return.
 //!
-//! Guarantee: no run from a node takes fewer steps than the distance says.
+//! Guarantee: no run from a node takes fewer steps than its distance.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use crate::model::live::order::{Table, starts};
 use crate::model::{Action, Node, ProcId, Procedure, Property, Task};
 
-/// There is no way.
+/// The distance if there is no path.
 pub(super) const NEVER: u32 = u32::MAX;
 
 /// An edge between numbered nodes.
@@ -29,14 +29,14 @@ pub(super) struct Distances {
     /// The number of the first node of every procedure.
     first: Vec<u32>,
     arcs: Vec<Arc>,
-    /// The arcs into every node.
+    /// For each node, the arcs that lead to it.
     into: Table,
     to_exit: Vec<u32>,
     to_violation: Vec<u32>,
 }
 
 impl Distances {
-    /// Finds all distances of a program without threads.
+    /// Computes all distances of a program without threads.
     pub fn of(task: &Task) -> Self {
         let program = &task.program;
         let first = starts(program.procedures.iter().map(|p| p.nodes as usize));
@@ -93,17 +93,17 @@ impl Distances {
         Self { first, arcs, into, to_exit, to_violation }
     }
 
-    /// From a node to the exit of its procedure.
+    /// The distance from a node to the exit of its procedure.
     pub fn to_exit(&self, procedure: ProcId, node: Node) -> u32 {
         self.to_exit[self.number(procedure, node)]
     }
 
-    /// From a node to a violation in its procedure or in one that it calls.
+    /// The distance from a node to a violation in its procedure or in one that it calls.
     pub fn to_violation(&self, procedure: ProcId, node: Node) -> u32 {
         self.to_violation[self.number(procedure, node)]
     }
 
-    /// From the nodes of a procedure to one of them, as far as it is at most `limit`.
+    /// The distances from the nodes of a procedure to one of them, as far as they are at most `limit`.
     pub fn to_node(&self, procedure: ProcId, goal: Node, limit: u32) -> FxHashMap<Node, u32> {
         let first = self.first[procedure.index()];
         let mut known: FxHashMap<Node, u32> = FxHashMap::default();
@@ -128,13 +128,13 @@ impl Distances {
     }
 }
 
-/// The cost of a call with this cost inside.
+/// The cost of a call whose callee has this cost.
 fn returning(inside: u32) -> u32 {
     inside.saturating_add(2)
 }
 
-/// The least costs of all nodes. `spread` gets a node with its cost, what is known by then, and tells what
-/// follows from it; nothing that follows may cost less.
+/// Computes the least costs of all nodes. `spread` gets a node with its cost and the costs known so far, and reports
+/// the costs that follow; none of them may be smaller than the cost of the node.
 fn settle(
     nodes: usize,
     goals: impl Iterator<Item = u32>,

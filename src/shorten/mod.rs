@@ -1,25 +1,26 @@
-//! Shorter traces: what an engine found is minimised by solving again.
+//! Shortens traces that engines have found, by solving again.
 //!
-//! Engines that join summaries find some run, not a short one. Here a run is asked for between the same
-//! states in fewer steps: first for the whole trace, and if that is too long, for parts of its runs, callees
-//! before callers, each run of the shared call tree once. Parts are halved until they are short enough to be
-//! solved. Calls on the way are chosen anew together with everything in them, so a part may lose calls,
-//! enter others, or enter the same ones with other arguments.
+//! Engines that join summaries find some run, which need not be short. This module looks for a run between the same
+//! states with fewer steps: first for the whole trace and, if that is too long, for parts of its runs, callees before
+//! callers, each run of the shared call tree once. Parts are halved until they are short enough to be solved. The
+//! calls in a part are chosen anew, together with everything in them, so a part may lose calls, make other calls, or
+//! make the same calls with other arguments.
 //!
-//! Theorem used: the steps from one state of a frame to another may be replaced by any others that lead from the
-//! one to the other, as long as variables agree that are read later; so may a run of a callee by one with
-//! the same entry values and the same results. If no run of the unrolled program comes to a violation
-//! in fewer steps than the trace has, the trace is a shortest one: the unrolling has all runs of this length.
+//! Theorem used: the steps from one state of a frame to another may be replaced by any others that lead from the one
+//! to the other, as long as the states agree on all variables that are read later. A run of a callee may be replaced
+//! by one with the same entry values and the same results. If no run of the unrolled program reaches a violation in
+//! fewer steps than the trace has, the trace is a shortest one, because the unrolling contains all runs of this
+//! length.
 //!
-//! Guarantee: the result has no more steps than what was given. It is a shortest run if
-//! [`Shortened::is_shortest`] says so. The work is limited by counts of states and conflicts, never by time, so
-//! the result is the same on every machine unless the budget ends.
+//! Guarantee: the result has no more steps than the given trace. It is a shortest run if [`Shortened::is_shortest`]
+//! is set. The work is limited by numbers of states and conflicts and not by time, so the result is the same on every
+//! machine unless the budget is used up.
 //!
-//! | module | what is there |
+//! | module | what it computes |
 //! |---|---|
-//! | `distance` | the steps that are needed whatever the data is: what is too far away is not unrolled |
+//! | `distance` | lower bounds for the number of steps; locations that are too far away are not unrolled |
 //! | `unroll` | all short runs between two states as formulas |
-//! | `search` | the shortest of them |
+//! | `search` | a shortest one of these runs |
 
 mod distance;
 mod search;
@@ -37,27 +38,27 @@ use crate::evidence::trace::{CallTree, End, Run, RunId, State, Step, Valuation};
 use crate::model::live::Live;
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure, Task, Var};
 
-/// A trace and what is known about its length.
+/// A trace, and what is known about its length.
 #[derive(Clone, Debug)]
 pub struct Shortened {
     /// The trace.
     pub tree: CallTree,
-    /// Whether no run with fewer steps violates the property.
+    /// Whether it is known that no run with fewer steps violates the property.
     pub is_shortest: bool,
 }
 
-/// The most steps of a run that is asked for.
+/// The largest number of steps of a run that is searched for.
 const MOST_STEPS: u64 = 200;
-/// Parts with more steps are cut into pieces of about so many at once.
+/// Parts with more steps than this are cut at once into pieces of about [`PIECE`] steps.
 const LONG: u64 = 4 * MOST_STEPS;
 const PIECE: u64 = 40;
-/// The most symbolic states and conflicts of all questions together: well below a second.
+/// Limits for the symbolic states and the conflicts of all queries together; this takes well below a second.
 const MOST_STATES: usize = 30_000;
 const MOST_CONFLICTS: u64 = 20_000;
-/// How often the parts are cut anew, each time elsewhere.
+/// How often the parts are cut again, each time at other places.
 const MOST_ROUNDS: usize = 3;
 
-/// Makes a trace of a sequential program shorter.
+/// Shortens a trace of a sequential program.
 #[must_use]
 pub fn shorten(task: &Task, tree: CallTree, budget: &Budget) -> Shortened {
     let Some(last) = tree.runs.last() else { return Shortened { tree, is_shortest: false } };
@@ -69,12 +70,12 @@ pub fn shorten(task: &Task, tree: CallTree, budget: &Budget) -> Shortened {
         effort: Effort { conflicts: MOST_CONFLICTS, states: MOST_STATES },
         placed: Placed::default(),
     };
-    // If a shortest run can be found at once, its parts need not be looked at.
+    // If a shortest run of the whole trace is found at once, its parts need not be examined.
     let (whole, given) = (last.clone(), tree.runs.len() - 1);
     tree.runs[..given].iter().for_each(|run| shortener.placed.add(run.clone()));
     let mut root = whole;
     let part = Part { from: 0, to: None, is_start: true };
-    if let Outcome::Done { closed: true, .. } = shortener.part(&mut root, part) {
+    if let PartResult::Done { closed: true, .. } = shortener.part(&mut root, part) {
         shortener.placed.add(root);
         return Shortened { tree: shortener.placed.take(), is_shortest: true };
     }
@@ -93,23 +94,25 @@ pub fn shorten(task: &Task, tree: CallTree, budget: &Budget) -> Shortened {
 /// The part of a run between two of its states.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The number of steps before it.
+    /// The number of steps of the run before the part.
     from: usize,
-    /// The number of steps before its end; `None` for the end of the run, which may lie in a call.
+    /// The number of steps of the run up to the end of the part; `None` for the end of the run, which may lie in a
+    /// call.
     to: Option<usize>,
-    /// Whether the run is the start procedure's, which begins in any state.
+    /// Whether the run is that of the start procedure, which may begin in any state.
     is_start: bool,
 }
 
-enum Outcome {
-    /// There is no more to ask about this part.
+/// The result of trying to shorten a part.
+enum PartResult {
+    /// The part needs no further queries.
     Done {
-        /// It became shorter.
+        /// Whether the part became shorter.
         shorter: bool,
-        /// Nothing shorter is possible.
+        /// Whether it is known that nothing shorter is possible.
         closed: bool,
     },
-    /// It should be asked about its parts.
+    /// The part should be cut into smaller ones.
     Open,
 }
 
@@ -127,7 +130,7 @@ impl Shortener<'_> {
         self.effort.is_used_up() || self.budget.exhausted().is_some()
     }
 
-    /// Goes over all runs of a tree, callees first, and says whether one became shorter.
+    /// Tries to shorten all runs of a tree, callees first, and tells whether one became shorter.
     fn round(&mut self, tree: &CallTree, round: usize) -> bool {
         let mut shorter = false;
         let mut ids: Vec<RunId> = Vec::with_capacity(tree.runs.len());
@@ -149,7 +152,7 @@ impl Shortener<'_> {
         shorter
     }
 
-    /// Makes the parts of a run shorter, the last ones first, and says whether one became so.
+    /// Tries to shorten the parts of a run, the last ones first, and tells whether one became shorter.
     fn run(&mut self, run: &mut Run, is_start: bool, round: usize) -> bool {
         let mut shorter = false;
         let mut open = vec![Part { from: 0, to: None, is_start }];
@@ -158,15 +161,16 @@ impl Shortener<'_> {
                 break;
             }
             match self.part(run, part) {
-                Outcome::Done { shorter: now, .. } => shorter |= now,
-                Outcome::Open => self.cut(run, part, round, &mut open),
+                PartResult::Done { shorter: now, .. } => shorter |= now,
+                PartResult::Open => self.cut(run, part, round, &mut open),
             }
         }
         shorter
     }
 
-    /// Cuts a part into smaller ones: a long one into many that are asked about at once, since a question about
-    /// half of a long loop is mostly in vain; others into two. A call that the run ends in stands alone at last.
+    /// Cuts a part into smaller ones. A long part is cut into many at once, since a query about half of a long loop
+    /// rarely succeeds; other parts are cut into two. If the run ends in a call, that call becomes a part of its own
+    /// in the end.
     fn cut(&self, run: &Run, part: Part, round: usize, open: &mut Vec<Part>) {
         let Part { from, to, .. } = part;
         let end = to.unwrap_or(run.steps.len());
@@ -196,32 +200,32 @@ impl Shortener<'_> {
         open.extend(begins.zip(ends).map(|(from, to)| Part { from, to, ..part }));
     }
 
-    fn part(&mut self, run: &mut Run, part: Part) -> Outcome {
+    fn part(&mut self, run: &mut Run, part: Part) -> PartResult {
         let cost = self.cost(run, part);
         let Some(fewer) = cost.checked_sub(1) else {
-            return Outcome::Done { shorter: false, closed: true };
+            return PartResult::Done { shorter: false, closed: true };
         };
         let limit = fewer.min(MOST_STEPS);
         let (start, goal) = (self.start(run, part), self.goal(run, part));
         let unrolling = Unrolling::new(self.task, &self.distances, &start, &goal, limit as u32, self.budget);
         let mut unrolling = match unrolling {
             Ok(unrolling) if self.budget.exhausted().is_none() => unrolling,
-            Ok(_) => return Outcome::Done { shorter: false, closed: false },
+            Ok(_) => return PartResult::Done { shorter: false, closed: false },
             Err(TooLarge) => {
                 self.effort.states = self.effort.states.saturating_sub(unroll::MOST_STATES);
-                return Outcome::Open;
+                return PartResult::Open;
             }
         };
         self.effort.states = self.effort.states.saturating_sub(unrolling.states);
         match shortest(&mut unrolling, &mut self.effort, self.budget) {
             Found { walk: Some(walk), closed } => {
                 self.replace(run, part, walk);
-                Outcome::Done { shorter: true, closed }
+                PartResult::Done { shorter: true, closed }
             }
             Found { walk: None, closed: true } if limit == fewer => {
-                Outcome::Done { shorter: false, closed: true }
+                PartResult::Done { shorter: false, closed: true }
             }
-            Found { walk: None, .. } => Outcome::Open,
+            Found { walk: None, .. } => PartResult::Open,
         }
     }
 
@@ -240,7 +244,8 @@ impl Shortener<'_> {
     fn start(&self, run: &Run, part: Part) -> Start {
         let (node, state) = self.place(run, part.from);
         let params = self.task.program.procedure(run.procedure).params as usize;
-        // Other locals may have any value at the entry, and at the start everything may.
+        // At the entry, locals other than parameters may have any value; at the start of the program, all variables
+        // may.
         let fixed = match (part.from, part.is_start) {
             (0, true) => None,
             (0, false) => Some(params),
@@ -260,7 +265,7 @@ impl Shortener<'_> {
         let first_return = self.task.program.procedure(run.procedure).first_return();
         let is_needed = |i: u32| {
             if part.to.is_none() {
-                // Callers see globals and return slots only.
+                // Callers see only globals and return slots.
                 return i >= first_return;
             }
             let live = self.live.get_or_init(|| Live::of(self.task));
@@ -271,7 +276,7 @@ impl Shortener<'_> {
         Goal::State { node, globals: state.globals.clone(), locals }
     }
 
-    /// Where a run is after so many steps.
+    /// The node and the state of a run after a number of steps.
     fn place<'r>(&self, run: &'r Run, steps: usize) -> (Node, &'r State) {
         match steps.checked_sub(1) {
             None => (Procedure::ENTRY, &run.entry),
@@ -282,7 +287,7 @@ impl Shortener<'_> {
         }
     }
 
-    /// Puts a walk in the place of a part.
+    /// Replaces a part of a run by a walk.
     fn replace(&mut self, run: &mut Run, part: Part, walk: Walk) {
         let (entry, steps, end) = self.placed.add_calls(walk);
         let to = part.to.unwrap_or(run.steps.len());
@@ -302,7 +307,8 @@ impl Shortener<'_> {
         }
     }
 
-    /// Locals that are dead keep the values that they have now until they are assigned.
+    /// Updates the values of dead locals after a part was replaced: until they are assigned, they keep the values
+    /// that they have now.
     fn carry(&self, run: &mut Run, from: usize, mut changed: Vec<(usize, bool)>) {
         let procedure = self.task.program.procedure(run.procedure);
         for step in &mut run.steps[from..] {
@@ -328,20 +334,21 @@ impl Shortener<'_> {
 #[derive(Default)]
 struct Placed {
     runs: Vec<Run>,
-    /// Steps with everything written out; the largest number if it does not fit.
+    /// For each run, the number of steps if all calls are written out; the largest number if it does not fit.
     lengths: Vec<u64>,
-    /// Runs that were made here, so that equal ones are shared.
+    /// The runs that were made here, so that equal ones are shared.
     made: FxHashMap<Run, RunId>,
-    /// The shortest run that does something.
+    /// For each interface, the shortest run with it.
     best: FxHashMap<Interface, RunId>,
 }
 
-/// What a run does, seen from outside: globals and parameters at the entry, globals and results at the exit.
+/// The effect of a run that its caller can observe: globals and parameters at the entry, globals and return values at
+/// the exit.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Interface {
     procedure: ProcId,
     entry: Vec<bool>,
-    /// `None` if it violates the property.
+    /// The values at the exit; `None` if the run violates the property.
     exit: Option<Vec<bool>>,
 }
 
@@ -362,7 +369,7 @@ impl Placed {
         self.lengths[id.index()]
     }
 
-    /// The number of steps of a step with everything in it.
+    /// The number of steps of a step, with everything in it if it is a call.
     fn cost_of(&self, step: &Step) -> u64 {
         step.call.map_or(1, |id| self.length(id).saturating_add(2))
     }
@@ -377,7 +384,7 @@ impl Placed {
         self.runs.push(run);
     }
 
-    /// The shortest run that does the same as the last one, and whether it is shorter.
+    /// The shortest run with the same interface as the last one, and whether it is shorter than the last one.
     fn cheapest(&mut self, interface: Interface) -> (RunId, bool) {
         let last = RunId::from_index(self.runs.len() - 1);
         let best = *self
@@ -392,7 +399,7 @@ impl Placed {
         (best, self.length(best) < self.length(last))
     }
 
-    /// The runs of the calls of a walk, and the steps of its own frame with its entry and its end.
+    /// Adds the runs of the calls of a walk. Returns the steps of the walk's own frame, with its entry and its end.
     fn add_calls(&mut self, walk: Walk) -> (State, Vec<Step>, Option<End>) {
         struct Frame {
             procedure: ProcId,
@@ -437,7 +444,7 @@ impl Placed {
         id
     }
 
-    /// The tree of the last run.
+    /// The tree whose root is the last run.
     fn take(&mut self) -> CallTree {
         CallTree { runs: std::mem::take(self).runs }.without_unused_runs()
     }

@@ -1,7 +1,7 @@
-//! The shortest run of an unrolling, by asking an incremental solver.
+//! Finds a shortest run of an unrolling with an incremental solver.
 //!
-//! The first question is whether there is any run at all, since mostly there is none; then the number of steps is
-//! halved until nothing is left to ask.
+//! The first query asks whether there is any run at all, since mostly there is none. Then the number of steps is
+//! found by bisection.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, VarId};
 use cusp_solvers::{Answer, Limits, SatSolver};
@@ -9,14 +9,15 @@ use cusp_solvers::{Answer, Limits, SatSolver};
 use super::unroll::{Arrival, Unrolling, Walk};
 use crate::budget::Budget;
 
-/// What may still be spent. It is counted in work, not in time, so that results do not depend on the machine.
+/// The work that may still be done. It is counted in conflicts and states and not in time, so that results do not
+/// depend on the machine.
 pub(super) struct Effort {
     pub conflicts: u64,
     pub states: usize,
 }
 
 impl Effort {
-    /// Conflicts of one question.
+    /// The limit of conflicts for one query.
     const PER_QUESTION: u64 = 2_000;
 
     pub fn is_used_up(&self) -> bool {
@@ -24,22 +25,22 @@ impl Effort {
     }
 }
 
-/// What was found.
+/// The result of a search.
 pub(super) struct Found {
-    /// A run to the goal.
+    /// The shortest run to the goal that was found, if any was.
     pub walk: Option<Walk>,
-    /// Whether no run of the unrolling is shorter.
+    /// Whether it is known that no run of the unrolling is shorter.
     pub closed: bool,
 }
 
-/// What the solver says.
-enum Said {
+/// The answer to one query.
+enum QueryAnswer {
     Run(Walk),
     None,
     Unknown,
 }
 
-impl Said {
+impl QueryAnswer {
     fn of(walk: Option<Walk>) -> Self {
         walk.map_or(Self::Unknown, Self::Run)
     }
@@ -52,7 +53,7 @@ struct Search<'s, 'a> {
     effort: &'s mut Effort,
 }
 
-/// Looks for the shortest run.
+/// Searches for a shortest run.
 pub(super) fn shortest(unrolling: &mut Unrolling<'_>, effort: &mut Effort, budget: &Budget) -> Found {
     let steps = |arrival: Option<&Arrival>| arrival.map(|arrival| arrival.steps);
     let (Some(mut low), Some(mut most)) =
@@ -66,9 +67,9 @@ pub(super) fn shortest(unrolling: &mut Unrolling<'_>, effort: &mut Effort, budge
     let mut best: Option<Walk> = None;
     loop {
         match search.run_within(most) {
-            Said::Run(walk) => best = Some(walk),
-            Said::None => low = most + 1,
-            Said::Unknown => return Found { walk: best, closed: false },
+            QueryAnswer::Run(walk) => best = Some(walk),
+            QueryAnswer::None => low = most + 1,
+            QueryAnswer::Unknown => return Found { walk: best, closed: false },
         }
         match &best {
             Some(walk) if walk.moves.len() > low => most = usize::midpoint(low, walk.moves.len() - 1),
@@ -78,16 +79,16 @@ pub(super) fn shortest(unrolling: &mut Unrolling<'_>, effort: &mut Effort, budge
 }
 
 impl Search<'_, '_> {
-    /// Looks for a run of at most so many steps.
-    fn run_within(&mut self, steps: usize) -> Said {
+    /// Searches for a run of at most this many steps.
+    fn run_within(&mut self, steps: usize) -> QueryAnswer {
         let Unrolling { arrivals, arena, .. } = &mut *self.unrolling;
         let mut reached = Term::FALSE;
         for arrival in arrivals.iter().take_while(|arrival| arrival.steps <= steps) {
             reached = arena.or(reached, arrival.guard);
         }
         match reached.as_constant() {
-            Some(false) => return Said::None,
-            Some(true) => return Said::of(self.unrolling.walk(|_| false)),
+            Some(false) => return QueryAnswer::None,
+            Some(true) => return QueryAnswer::of(self.unrolling.walk(|_| false)),
             None => {}
         }
         let assumption = self.encoder.encode(arena, reached, Polarity::Positive, &mut *self.solver);
@@ -97,15 +98,15 @@ impl Search<'_, '_> {
         let used = self.solver.statistics().conflicts.saturating_sub(before);
         self.effort.conflicts = self.effort.conflicts.saturating_sub(used);
         match answer {
-            Answer::Unsat => Said::None,
+            Answer::Unsat => QueryAnswer::None,
             Answer::Sat => {
                 let value = |var: VarId| {
                     let literal = self.encoder.var_literal(&self.unrolling.arena, var);
                     literal.is_some_and(|literal| self.solver.value(literal))
                 };
-                Said::of(self.unrolling.walk(value))
+                QueryAnswer::of(self.unrolling.walk(value))
             }
-            Answer::Unknown(_) => Said::Unknown,
+            Answer::Unknown(_) => QueryAnswer::Unknown,
         }
     }
 }

@@ -1,14 +1,14 @@
-//! All runs of at most so many steps that come from one state to a goal, as formulas.
+//! All runs of limited length that lead from one state to a goal, as formulas.
 //!
 //! Implements: A. Biere, A. Cimatti, E. Clarke, Y. Zhu, "Symbolic Model Checking without BDDs", TACAS 1999, over
-//! control-flow graphs: there is one symbolic state for each number of steps and location. A location is a
-//! call string and a node, so calls cost nothing but the locations in them. Values that are known at the start
-//! stay constants as long as nothing is chosen, and most formulas fold away.
+//! control-flow graphs: there is one symbolic state for each number of steps and each location. A location is a call
+//! string and a node, so a call costs no more than the locations in it. Values that are known at the start stay
+//! constant as long as no choice is made, so most formulas become constant.
 //!
-//! Locations are left out from which the goal is too far, whatever the data is ([`Distances`]).
+//! Locations from which the goal is too far away, whatever the values of variables, are left out ([`Distances`]).
 //!
-//! Invariant (determinism): one assignment of the variables describes at most one run. So all guards of one
-//! number of steps exclude each other, and merging by `ite` is exact.
+//! Invariant (determinism): an assignment to the variables describes at most one run. So all guards for one number of
+//! steps exclude each other, and merging by `ite` is exact.
 
 use std::rc::Rc;
 
@@ -24,7 +24,7 @@ use crate::model::{
 use crate::symbolic::expression::term_of;
 use crate::symbolic::values::Values;
 
-/// Where runs begin; `None` is any value.
+/// The states in which runs begin; `None` stands for any value.
 pub(super) struct Start {
     pub procedure: ProcId,
     pub node: Node,
@@ -32,46 +32,46 @@ pub(super) struct Start {
     pub locals: Vec<Option<bool>>,
 }
 
-/// Where they should come to.
+/// What runs should reach.
 pub(super) enum Goal {
-    /// A violation, here or in a call.
+    /// A violation, in this procedure or in a call.
     Violation,
-    /// A state of the same frame; `None` is any value.
+    /// A state of the same frame; `None` stands for any value.
     State { node: Node, globals: Valuation, locals: Vec<Option<bool>> },
 }
 
-/// What a step does.
+/// The kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Move {
     /// Takes an edge within the procedure.
     Step(EdgeId),
     /// Enters the callee of a call.
     Enter(EdgeId, ProcId),
-    /// Goes back to the caller.
+    /// Returns to the caller.
     Return,
 }
 
 /// A run to the goal.
 pub(super) struct Walk {
     pub entry: State,
-    /// The steps with the states after them: globals, and the locals of the frame that runs.
+    /// The steps with the states after them: the globals, and the locals of the topmost frame.
     pub moves: Vec<(Move, State)>,
     pub violation: Option<Violation>,
 }
 
-/// Why there are no formulas.
+/// The error that the formulas would be too large.
 pub(super) struct TooLarge;
 
-/// The most symbolic states of one unrolling, and the most terms.
+/// Limits for the symbolic states and the terms of one unrolling.
 pub(super) const MOST_STATES: usize = 3_000;
 const MOST_TERMS: usize = 200_000;
 
-/// A frame of the stack, and the frames below it.
+/// A frame of the stack, with the frames below it.
 struct CallString {
     procedure: ProcId,
-    /// The frame below, and its call edge.
+    /// The frame below it, and the call edge there.
     caller: Option<(u32, EdgeId)>,
-    /// The steps from the exit to the goal, at least.
+    /// The least number of steps from the exit of this frame's procedure to the goal.
     rest: u32,
 }
 
@@ -85,7 +85,7 @@ struct Location {
 struct Symbolic {
     guard: Term,
     globals: Values,
-    /// The locals of all frames, bottom first.
+    /// The locals of all frames, starting with the bottom frame.
     frames: Vec<Rc<Values>>,
 }
 
@@ -119,12 +119,12 @@ impl Symbolic {
     }
 }
 
-/// The states after some number of steps, and the ways on from there.
+/// The states after some number of steps, and the steps from there.
 #[derive(Default)]
 struct Layer {
     states: Vec<(Location, Symbolic)>,
     position: FxHashMap<Location, usize>,
-    /// From a position of this layer to one of the next.
+    /// The steps from a state of this layer to one of the next, both given by position.
     ways: Vec<Way>,
 }
 
@@ -135,35 +135,35 @@ struct Way {
     action: Move,
 }
 
-/// A goal that can be reached.
+/// A symbolic state that reaches the goal.
 pub(super) struct Arrival {
-    /// After so many steps.
+    /// The number of steps.
     pub steps: usize,
     pub guard: Term,
     at: usize,
     violation: Option<Violation>,
 }
 
-/// The formulas.
+/// The formulas of all runs.
 pub(super) struct Unrolling<'a> {
     task: &'a Task,
     distances: &'a Distances,
     goal: &'a Goal,
     limit: u32,
-    /// Distances within the first frame to the goal, if that is a state.
+    /// If the goal is a state, the distances to it within the first frame.
     near: FxHashMap<Node, u32>,
     strings: Vec<CallString>,
     string_of: FxHashMap<(u32, EdgeId), u32>,
     layers: Vec<Layer>,
     pub arena: TermArena,
-    /// By their number of steps.
+    /// The states that reach the goal, sorted by number of steps.
     pub arrivals: Vec<Arrival>,
-    /// How many symbolic states there are.
+    /// The number of symbolic states.
     pub states: usize,
 }
 
 impl<'a> Unrolling<'a> {
-    /// Unrolls a program. If the budget is used up, it stops early, and some runs are missing.
+    /// Unrolls a program. If the budget is used up, the unrolling ends early, and some runs are missing.
     pub fn new(
         task: &'a Task,
         distances: &'a Distances,
@@ -207,7 +207,7 @@ impl<'a> Unrolling<'a> {
         Ok(unrolling)
     }
 
-    /// The run that an assignment describes; it comes to one of the arrivals.
+    /// The run that an assignment describes, if it reaches one of the arrivals.
     pub fn walk(&self, value_of: impl Fn(VarId) -> bool) -> Option<Walk> {
         let word = |var: VarId| if value_of(var) { u64::MAX } else { 0 };
         let ways = || self.layers.iter().flat_map(|layer| &layer.ways);
@@ -233,7 +233,7 @@ impl<'a> Unrolling<'a> {
             path.push(here);
             moves.push(way.action);
         };
-        // The values on the way, all at once.
+        // The values along the path are evaluated in one pass.
         let mut terms = Vec::new();
         let mut widths = Vec::with_capacity(path.len());
         let globals = self.task.program.globals.len();
@@ -275,7 +275,7 @@ impl<'a> Unrolling<'a> {
         self.states = 1;
     }
 
-    /// The steps from a location to the goal, at least.
+    /// The least number of steps from a location to the goal.
     fn distance(&self, Location { string, node }: Location) -> u32 {
         let CallString { procedure, caller, rest } = self.strings[string as usize];
         let outside = self.distances.to_exit(procedure, node).saturating_add(rest);
@@ -356,7 +356,7 @@ impl<'a> Unrolling<'a> {
         self.distance(location).saturating_add(time as u32) <= self.limit
     }
 
-    /// Notes that the goal is reached; says whether nothing comes behind it.
+    /// Records states that reach the goal, and tells whether runs end there.
     fn arrives(&mut self, time: usize, position: usize, location: Location, state: &Symbolic) -> bool {
         let is_forbidden = match &self.task.property {
             Property::Assertions => false,
@@ -391,7 +391,7 @@ impl<'a> Unrolling<'a> {
         }
     }
 
-    /// A step leads to a location.
+    /// Adds a step that leads to a location.
     fn land(&mut self, time: usize, from: usize, action: Move, target: Location, state: Symbolic) {
         if state.guard == Term::FALSE {
             return;
@@ -422,7 +422,7 @@ impl<'a> Unrolling<'a> {
 
     fn assign(&mut self, procedure: ProcId, assign: &Assign, state: &mut Symbolic) {
         let before = state.clone();
-        // There is no other thread: passive targets are no variables, passive conditions concern nobody.
+        // There is no other thread: passive targets denote no variable, and passive conditions hold.
         for &(target, value) in assign.pairs.iter().filter(|(target, _)| !target.passive) {
             let value = self.value(value, &before);
             state.set(target.var, value);
@@ -440,7 +440,7 @@ impl<'a> Unrolling<'a> {
         self.enforce(procedure, state);
     }
 
-    /// The entry of the callee of a call.
+    /// The location at the entry of the callee of a call.
     fn called(&mut self, string: u32, edge_id: EdgeId, edge: &Edge, call: &Call) -> Location {
         if let Some(&known) = self.string_of.get(&(string, edge_id)) {
             return Location { string: known, node: Procedure::ENTRY };

@@ -3,17 +3,17 @@
 //! Implements: G. Basler, "Model Checking Boolean Programs", 2010, sections 3.2 and 4.2.1 (path formulas
 //! merged at every join, in topological order; algorithm 10.1 is that order on loop-free code).
 //!
-//! A block begins at the entry of a procedure or at a loop head, and ends at loop heads and at the exit. Its
-//! formula is over the values of the slots at the beginning (*inputs*), choices, and, for every call in it,
-//! the outcome of the call: whether it returns, whether it fails, and the results. Calls are left open: what
-//! the outcome may be is up to the engine that uses the block.
+//! A block begins at the entry of a procedure or at a loop head, and ends at loop heads and at the exit. The
+//! variables of its formula are the values of the slots at the beginning (*inputs*), choices and, for every call in
+//! it, the outcome of the call: whether it returns, whether it fails, and the results. Calls are left open: the
+//! engine that uses the block decides which outcomes are possible.
 //!
-//! Invariant (determinism): one assignment of these variables describes at most one run through the block.
-//! Where several edges leave a node and their conditions do not exclude each other, fresh choices select
-//! one. So the guards of all runs that come to a join exclude each other, and merging by `ite` is exact.
+//! Invariant (determinism): an assignment to these variables describes at most one run through the block. Where
+//! several edges leave a node and their conditions do not exclude each other, fresh choices select one. So the guards
+//! of all runs that reach a join exclude each other, and merging by `ite` is exact.
 //!
-//! Invariant (range): a block's variables are its own, so all its terms are nodes of one range of the arena
-//! of templates. Instantiating a block is a loop over that range.
+//! Invariant (range): no block shares variables with another, so all terms of a block are nodes of one range of the
+//! templates' arena. Instantiating a block is a loop over that range.
 
 use std::cell::{Ref, RefCell};
 use std::cmp::Reverse;
@@ -36,58 +36,59 @@ use crate::model::{
 /// A block as a formula. All terms are in the arena of [`Blocks`].
 #[derive(Debug)]
 pub struct Block {
-    /// Whose code it is.
+    /// The procedure that the code belongs to.
     pub procedure: ProcId,
-    /// Where it begins.
+    /// The node where the block begins.
     pub start: Node,
-    /// The values at the beginning; `None` for slots that do not matter there.
+    /// The variables for the values at the beginning; `None` for slots that do not matter there.
     pub inputs: Vec<Option<VarId>>,
-    /// Where it ends, each cut once; the guards exclude each other.
+    /// The ends of the block, each cut once. Their guards exclude each other.
     pub arrivals: Vec<Arrival>,
-    /// The calls, in an order in which outcomes come before the calls that depend on them.
+    /// The calls, ordered so that the outcome of a call comes before the calls that depend on it.
     pub calls: Vec<OpenCall>,
-    /// Where it violates the property.
+    /// The violations in the block itself.
     pub failures: Vec<Failure>,
-    /// When it violates the property, in itself or in a call.
+    /// The condition under which the property is violated, in the block itself or in a call.
     pub fails: Term,
     variables: Vec<VarId>,
-    /// What the variables mean that are neither choices nor selectors.
+    /// The meaning of the variables that are neither choices nor selectors.
     pub(crate) roles: FxHashMap<VarId, Role>,
-    /// Every edge of the block, by its source in topological order; for [`super::walk`].
+    /// All edges of the block, by their source in topological order; [`super::walk`] uses them.
     pub(super) steps: Vec<Step>,
-    /// The nodes of the arena. Variables are numbered without a gap: the inputs, then the others.
+    /// The range of the block's nodes in the arena. Variables are numbered consecutively: first the inputs, then the
+    /// others.
     pub(super) range: Range<usize>,
 }
 
 impl Block {
-    /// All variables: inputs, choices, outcomes of calls.
+    /// All variables: inputs, choices, and outcomes of calls.
     #[must_use]
     pub fn variables(&self) -> &[VarId] {
         &self.variables
     }
 }
 
-/// What a variable of a block means.
+/// The meaning of a variable of a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Role {
     /// The value of a slot at the beginning.
     Input(usize),
-    /// Whether a call returns; calls are given by their positions.
+    /// Whether a call returns. Calls are given by their position in [`Block::calls`].
     Returns(usize),
     /// Whether a call fails.
     Fails(usize),
-    /// An exit slot of a call, by its position.
+    /// An exit slot of a call: the call, and the position of the slot.
     Result(usize, usize),
 }
 
 /// An end of a block.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// The cut.
+    /// The cut where the block ends.
     pub node: Node,
-    /// When control comes there.
+    /// The condition under which control reaches the cut.
     pub guard: Term,
-    /// The values of all slots; those that do not matter there are meaningless.
+    /// The values of all slots. The values of slots that do not matter there have no meaning.
     pub values: Vec<Term>,
 }
 
@@ -98,9 +99,9 @@ pub struct OpenCall {
     pub edge: EdgeId,
     /// The procedure that is called.
     pub callee: ProcId,
-    /// When control comes to the call.
+    /// The condition under which control reaches the call.
     pub guard: Term,
-    /// Globals and parameters of the callee, in the order of its slots.
+    /// The values of the callee's globals and parameters, in the order of its slots.
     pub arguments: Vec<Term>,
     /// The values of the caller's slots at the call.
     values: Values,
@@ -123,7 +124,7 @@ impl OpenCall {
 /// A violation in a block.
 #[derive(Clone, Copy, Debug)]
 pub struct Failure {
-    /// When it happens.
+    /// The condition under which it happens.
     pub guard: Term,
     /// The node at which it happens.
     pub node: Node,
@@ -136,19 +137,19 @@ pub struct Failure {
 pub(super) struct Step {
     pub from: Node,
     pub edge: EdgeId,
-    /// When it is taken.
+    /// The condition under which the edge is taken.
     pub guard: Term,
-    /// Slots it changes.
+    /// The slots that it changes, with their new values.
     pub updates: Vec<(u32, Term)>,
-    /// The position in [`Block::calls`].
+    /// For a call, its position in [`Block::calls`].
     pub call: Option<u32>,
 }
 
-/// The blocks of a program, made when they are asked for.
+/// The blocks of a program, built on demand.
 pub struct Blocks<'a> {
-    /// The question.
+    /// The task.
     pub task: &'a Task,
-    /// The slots.
+    /// The slots of all procedures.
     pub scopes: &'a Scopes,
     arena: RefCell<TermArena>,
     cuts: Vec<Cuts>,
@@ -157,7 +158,7 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Finds the cuts of all procedures.
+    /// Finds the cuts of all procedures; no block is built yet.
     #[must_use]
     pub fn new(task: &'a Task, scopes: &'a Scopes) -> Self {
         let program = &task.program;
@@ -181,19 +182,19 @@ impl<'a> Blocks<'a> {
         &self.cuts[procedure.index()]
     }
 
-    /// The arena of all blocks.
+    /// The arena that holds the terms of all blocks.
     #[must_use]
     pub fn arena(&self) -> Ref<'_, TermArena> {
         self.arena.borrow()
     }
 
-    /// Whether standing at a node violates the property.
+    /// Whether reaching a node violates the property.
     #[must_use]
     pub fn is_target(&self, procedure: ProcId, node: Node) -> bool {
         self.targets.get(&procedure).is_some_and(|nodes| nodes.contains(&node))
     }
 
-    /// When the `enforce` of a procedure is satisfied, by choices of its own; `value` gives the terms of its
+    /// The condition that the `enforce` of a procedure is satisfied, with new choices; `value` gives the terms of its
     /// slots.
     pub fn enforce(
         &self,
@@ -211,7 +212,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The block that begins at the entry, at a loop head, or behind a call of a procedure.
+    /// The block that begins at the entry, at a loop head, or after a call of a procedure.
     #[must_use]
     pub fn block(&self, procedure: ProcId, start: Node) -> Rc<Block> {
         if let Some(block) = self.made.borrow().get(&(procedure, start)) {
@@ -222,8 +223,8 @@ impl<'a> Blocks<'a> {
         block
     }
 
-    /// A copy of a block in another arena. `image` gives the term for a variable of the block, for every one
-    /// of them once.
+    /// Copies a block to another arena. `image` is called once for each variable of the block and gives the term that
+    /// replaces it.
     pub fn instantiate(
         &self,
         block: &Block,
@@ -233,8 +234,8 @@ impl<'a> Blocks<'a> {
         self.instantiate_in_order(block, into, |into, _, var| image(into, var))
     }
 
-    /// The same, where the image of a variable may depend on the copies of terms that were made before it: the
-    /// outcome of a call comes after its arguments.
+    /// Like [`Blocks::instantiate`], but the image of a variable may depend on the copies of terms that come before
+    /// it: the outcome of a call comes after its arguments.
     pub fn instantiate_in_order(
         &self,
         block: &Block,
@@ -256,8 +257,8 @@ impl<'a> Blocks<'a> {
         instance
     }
 
-    /// Goes on with a copy until `image` does not know the term for a variable, and gives that variable.
-    /// By then, everything the variable may depend on is there: for the outcome of a call, its guard and its
+    /// Continues a copy until `image` returns no term for a variable, and returns that variable. At that point,
+    /// everything that the variable may depend on has been copied: for the outcome of a call, its guard and its
     /// arguments.
     pub fn advance(
         &self,
@@ -290,7 +291,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// A copy of a block: where its terms are now.
+/// A copy of a block: the image of each of its terms.
 #[derive(Clone, Debug)]
 pub struct Instance {
     first: usize,
@@ -298,7 +299,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// A copy with nothing in it yet.
+    /// A copy to which no term was added yet.
     #[must_use]
     pub fn begin(block: &Block) -> Self {
         Self { first: block.range.start, images: Vec::with_capacity(block.range.len()) }
@@ -320,7 +321,7 @@ impl Instance {
     }
 }
 
-/// A node's state while the block is built.
+/// The state at a node while the block is built.
 struct State {
     guard: Term,
     values: Values,
@@ -332,11 +333,12 @@ struct Builder<'a, 'b> {
     id: ProcId,
     procedure: &'a Procedure,
     scope: &'a Scope,
-    /// Nodes that control has come to, first in topological order.
+    /// The nodes that control has reached and that were not visited yet; the first one in topological order comes out
+    /// first.
     waiting: BinaryHeap<Reverse<(u32, Node)>>,
     states: FxHashMap<Node, State>,
     arrivals: FxHashMap<Node, State>,
-    /// Cuts in the order in which control came there.
+    /// The cuts in the order in which control reached them.
     arrived: Vec<Node>,
     calls: Vec<OpenCall>,
     failures: Vec<Failure>,
@@ -361,8 +363,8 @@ impl<'a, 'b> Builder<'a, 'b> {
         for slot in blocks.scopes.live_slots(id, start) {
             inputs[slot] = Some(arena.fresh_var());
         }
-        // A value that does not matter is arbitrary, not false: it may be passed to a procedure where, because
-        // of other callers, it counts as one that does.
+        // A value that does not matter is arbitrary, not false: it may be passed to a procedure in which, because of
+        // other callers, the variable does count as one that matters.
         let terms: Vec<Term> = inputs
             .iter()
             .map(|input| match *input {
@@ -444,7 +446,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// Takes all edges from a node whose state is complete.
+    /// Takes all edges from a node, after all states have arrived there.
     fn leave(&mut self, node: Node) {
         let Some(State { guard, values }) = self.states.remove(&node) else { return };
         if guard == Term::FALSE {
@@ -461,13 +463,14 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
     }
 
-    /// When each edge from a node is taken, its own condition included if it is an assumption.
+    /// For each edge from a node, the condition under which it is taken. If the edge is an assumption, its condition
+    /// is included.
     fn choose(&mut self, guard: Term, values: &Values, edges: &[(EdgeId, &'a Edge)]) -> Vec<Term> {
         let exprs = &self.blocks.task.program.exprs;
         if let [(_, Edge { action: Action::Assume(a), .. }), (_, Edge { action: Action::Assume(b), .. })] =
             edges
         {
-            // The two sides of one condition: a choice in it is made once, and opens exactly one side.
+            // These are the two sides of one condition: a choice in it is made once, and enables exactly one side.
             let (first, second) = (exprs.ops(*a), exprs.ops(*b));
             let is_negation = |of: &[Op], code: &[Op]| matches!(code, [rest @ .., Op::Not] if rest == of);
             if is_negation(first, second) || is_negation(second, first) {
@@ -536,7 +539,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             }
             Action::Spawn(_) | Action::Fork(_) => unreachable!("a sequential program starts no threads"),
         }
-        // Without a change the condition that was satisfied before is satisfied still.
+        // If no variable that `enforce` reads has changed, the condition is still satisfied.
         if updates.iter().any(|&(slot, _)| self.enforced[slot as usize]) {
             let condition = self.enforce(&after);
             taken = self.arena.and(taken, condition);
@@ -549,7 +552,7 @@ impl<'a, 'b> Builder<'a, 'b> {
     }
 
     fn assign(&mut self, values: &Values, assign: &Assign) -> Vec<(u32, Term)> {
-        // There is no other thread: passive targets concern nobody.
+        // There is no other thread, so passive targets have no effect.
         let own = assign.pairs.iter().filter(|(target, _)| !target.passive);
         own.map(|&(target, value)| {
             let slot = self.scope.slot(target.var).expect("a procedure has to do with what it assigns");
@@ -563,7 +566,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let scope = self.scope;
         let mut all = Term::TRUE;
         for &condition in &assign.constrain {
-            // It speaks of every other thread, and there is none.
+            // The condition is about every other thread, and there is none.
             if exprs.reads(condition).any(|place| place.passive) {
                 continue;
             }
@@ -582,7 +585,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             let slot = self.scope.slot(Var::Global(global));
             slot.expect("a procedure has to do with what its callees have to do with")
         };
-        // Arguments come before outcomes, see `Blocks::instantiate_in_order`.
+        // The arguments must be made before the outcomes, see `Blocks::instantiate_in_order`.
         let mut arguments: Vec<Term> =
             callee.globals().iter().map(|&global| values.get(own_slot(global))).collect();
         for &argument in &call.args {
@@ -590,7 +593,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         }
         let results: Vec<VarId> = callee.exit_slots().iter().map(|_| self.arena.fresh_var()).collect();
         let mut updates = Vec::new();
-        // What the callee may write and nobody needs is arbitrary from here on.
+        // Globals that the callee may write, and that do not matter afterwards, are arbitrary from here on.
         for (slot, &global) in callee.globals().iter().enumerate() {
             let is_needed = callee.exit_slots().binary_search(&(slot as u32)).is_ok();
             if self.blocks.scopes.may_write(call.callee, slot) && !is_needed {
@@ -620,7 +623,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         updates
     }
 
-    /// Control comes to a node.
+    /// Adds states that reach a node.
     fn arrive(&mut self, node: Node, state: State) {
         let is_cut = self.blocks.cuts(self.id).is_cut(node);
         let states = if is_cut { &mut self.arrivals } else { &mut self.states };

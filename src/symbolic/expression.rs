@@ -1,10 +1,10 @@
-//! Expressions as terms.
+//! Translates expressions to terms.
 
 use cusp_encodings::{Term, TermArena};
 
 use crate::model::{Op, Place};
 
-/// The term of an expression over what `read` gives for its variables, with a fresh choice for every `*`.
+/// The term of an expression. `read` gives the terms of its variables, and every `*` becomes a fresh choice.
 pub(crate) fn term_of(arena: &mut TermArena, code: &[Op], mut read: impl FnMut(Place) -> Term) -> Term {
     let mut stack: Vec<Term> = Vec::new();
     for op in code {

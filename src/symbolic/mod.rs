@@ -1,4 +1,4 @@
-//! Programs as formulas: what everything that asks SAT solvers about programs has in common.
+//! Programs as formulas: the code that is shared by everything that uses SAT solvers to reason about programs.
 //!
 //! | module | what it holds |
 //! |---|---|

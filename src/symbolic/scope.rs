@@ -1,10 +1,10 @@
-//! Which variables a procedure has to do with, and its interface to callers.
+//! The variables that each procedure uses, and its interface to callers.
 //!
-//! A procedure's *slots* are the globals that it or a callee reads or writes, then its locals. Other globals
-//! are the same before and after, so formulas about the procedure need not mention them: a program with a
-//! thousand globals and a thousand procedures has small formulas as long as each procedure touches few.
+//! A procedure's *slots* are the globals that it or a callee reads or writes, followed by its locals. Other globals
+//! have the same value before and after it, so formulas about the procedure need not mention them: a program with a
+//! thousand globals and a thousand procedures has small formulas as long as each procedure uses few globals.
 //!
-//! Every statement counts, whether control can come to it or not: a block has formulas for all of them.
+//! All statements count, whether control can reach them or not, because blocks have formulas for all of them.
 
 use rustc_hash::FxHashSet;
 
@@ -15,9 +15,9 @@ use crate::model::{Action, Edge, Expr, Node, Op, Place, ProcId, Procedure, Progr
 /// The slots of one procedure.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The globals it has to do with, in order.
+    /// The globals that it uses, sorted.
     globals: Vec<u32>,
-    /// Per global whether it may be written.
+    /// For each of these globals, whether it may be written.
     written: Vec<bool>,
     params: u32,
     locals: u32,
@@ -26,13 +26,13 @@ pub struct Scope {
 }
 
 impl Scope {
-    /// Number of slots.
+    /// The number of slots.
     #[must_use]
     pub fn width(&self) -> usize {
         self.globals.len() + self.locals as usize
     }
 
-    /// The slot of a variable, if the procedure has to do with it.
+    /// The slot of a variable, if the procedure uses it.
     #[must_use]
     pub fn slot(&self, var: Var) -> Option<usize> {
         match var {
@@ -50,13 +50,13 @@ impl Scope {
         }
     }
 
-    /// The globals, each in the slot of its position.
+    /// The globals; the slot of each is its position.
     #[must_use]
     pub fn globals(&self) -> &[u32] {
         &self.globals
     }
 
-    /// Number of slots that a caller passes: globals and parameters, which come first.
+    /// The number of slots that a caller passes: globals and parameters, which come first.
     #[must_use]
     pub fn entry_width(&self) -> usize {
         self.globals.len() + self.params as usize
@@ -68,40 +68,42 @@ impl Scope {
         slot < self.globals.len() || slot >= self.width() - self.returns as usize
     }
 
-    /// The slots that a caller sees changed: globals that may be written and still matter, then return slots.
+    /// The slots that a call may change for its caller: globals that may be written and still matter, then return
+    /// slots.
     #[must_use]
     pub fn exit_slots(&self) -> &[u32] {
         &self.exit
     }
 }
 
-/// The slots of all procedures, and which of them matter where.
+/// The slots of all procedures, and where they matter.
 #[derive(Debug)]
 pub struct Scopes {
     scopes: Vec<Scope>,
-    /// `None` if everything matters everywhere.
+    /// The live variables; `None` if everything matters everywhere.
     live: Option<Live>,
 }
 
 impl Scopes {
-    /// Numbers the variables.
+    /// Computes the slots of all procedures.
     #[must_use]
     pub fn of(task: &Task) -> Self {
         Self::new(task, live_if_calls_return(task), true)
     }
 
-    /// Numbers the variables, and lets those matter at a call that matter at the entry of the callee. What
-    /// matters at an entry is the same for all calls of a procedure, so entries of different calls can be
-    /// compared.
+    /// Computes the slots of all procedures. At a call, the globals that matter at the callee's entry count as
+    /// mattering. Then the same variables matter at the entry for all calls of a procedure, so the entries of
+    /// different calls can be compared.
     #[must_use]
     pub fn of_comparable_entries(task: &Task) -> Self {
         Self::new(task, live_if_entries_are_whole(task), true)
     }
 
-    /// Numbers the variables, and lets all of them matter everywhere, so that formulas describe whole states.
+    /// Computes the slots of all procedures, and lets all of them matter everywhere, so that formulas describe whole
+    /// states.
     #[must_use]
     pub fn of_whole_states(task: &Task) -> Self {
-        // A label would end the analysis, but a state may be anywhere, also behind it.
+        // The analysis would stop at the label, but here a state may be anywhere, also after it.
         let task = Task { property: Property::Assertions, ..task.clone() };
         Self::new(&task, live_if_calls_return(&task), false)
     }
@@ -160,8 +162,9 @@ impl Scopes {
     }
 }
 
-/// Which variables matter if every call may return. Code behind a call that never does is not in reach, and
-/// nothing that it reads matters; but an abstraction in which the outcome of a call is arbitrary goes there.
+/// The live variables under the assumption that every call may return. Code after a call that never returns is
+/// unreachable, and normally nothing that it reads is live; but an abstraction in which the outcome of a call is
+/// arbitrary does reach that code.
 fn live_if_calls_return(task: &Task) -> Live {
     let live = Live::of(task);
     let never_returns = |id: &ProcId| !live.mod_ref().returns(*id);
@@ -177,7 +180,7 @@ fn live_if_calls_return(task: &Task) -> Live {
     Live::of(&returning)
 }
 
-/// A set of globals, one bit each.
+/// A set of globals, as a bit vector.
 #[derive(Clone, Debug)]
 struct Globals(Vec<u64>);
 
@@ -199,7 +202,7 @@ impl Globals {
     }
 }
 
-/// The globals that procedures and their callees read and write.
+/// The globals that each procedure reads and writes, with its callees.
 struct Touched {
     read: Vec<Globals>,
     written: Vec<Globals>,
@@ -228,7 +231,7 @@ impl Touched {
         touched
     }
 
-    /// The statements of one procedure.
+    /// Adds the statements of one procedure.
     fn add_own(&mut self, program: &Program, id: ProcId) {
         let procedure = program.procedure(id);
         let (read, written) = (&mut self.read[id.index()], &mut self.written[id.index()]);
@@ -258,8 +261,8 @@ impl Touched {
     }
 }
 
-/// What matters where, if every call may return, and if a call also reads what matters at the entry of its
-/// callee only because of other calls.
+/// The live variables under the assumption that every call may return, and that a call also reads the globals that
+/// matter at its callee's entry only because of other calls.
 fn live_if_entries_are_whole(task: &Task) -> Live {
     let mut task = task.clone();
     let mut looked_at: FxHashSet<(ProcId, Node, u32)> = FxHashSet::default();
@@ -275,7 +278,8 @@ fn live_if_entries_are_whole(task: &Task) -> Live {
                     Var::Global(i) if !live.is_live(id, edge.from, var) => Some(i),
                     _ => None,
                 });
-                // Where control never goes on, at the forbidden label, looking changes nothing; nor is there a call.
+                // At the forbidden label control does not continue, so an added edge has no effect there; nor is
+                // there a call.
                 let matters: Vec<u32> =
                     matters.filter(|&global| looked_at.insert((id, edge.from, global))).collect();
                 if !matters.is_empty() {
@@ -287,7 +291,7 @@ fn live_if_entries_are_whole(task: &Task) -> Live {
         if missing.iter().all(Vec::is_empty) {
             return live;
         }
-        // Standing at the call, one may look at them.
+        // An edge from the call node that reads these globals makes them live there.
         for (procedure, calls) in program.procedures.iter_mut().zip(missing) {
             let look = |(node, globals): (Node, Vec<u32>)| {
                 let start = program.exprs.begin();

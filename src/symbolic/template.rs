@@ -1,7 +1,7 @@
-//! A block with the meaning of its variables.
+//! A block, together with the meaning of its variables.
 //!
-//! Invariant (numbers): the variables of a block are numbered without a gap, inputs first. A copy that gives
-//! its own variables to all but the inputs, in this order, needs to remember only the first of them.
+//! Invariant (numbers): the variables of a block are numbered consecutively, inputs first. A copy that makes new
+//! variables for all but the inputs, in this order, needs to remember only the first of them.
 
 use std::rc::Rc;
 
@@ -10,18 +10,18 @@ use cusp_encodings::{Node as TermNode, VarId};
 use super::block::{Block, Blocks};
 use crate::model::{Node, ProcId};
 
-/// What a variable of a block stands for.
+/// The meaning of a variable of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The value at the beginning of the slot at this position of [`Template::inputs`].
+    /// The value at the beginning of the slot at this position in [`Template::inputs`].
     Input(u32),
-    /// A choice, by its position among all of them.
+    /// A choice, given by its position among all choices.
     Choice(u32),
-    /// Whether this call returns.
+    /// Whether the call at this position returns.
     Returns(u32),
-    /// Whether this call fails.
+    /// Whether the call at this position fails.
     Fails(u32),
-    /// A result of this call, by its position.
+    /// A result of a call: the position of the call, and that of the result.
     Result(u32, u32),
 }
 
@@ -30,17 +30,17 @@ pub enum Role {
 pub struct Template {
     /// The block.
     pub block: Rc<Block>,
-    /// The slots that matter at the beginning, in order.
+    /// The slots that matter at the beginning, sorted.
     pub inputs: Vec<u32>,
-    /// How many choices there are.
+    /// The number of choices.
     pub choices: u32,
-    /// The number of the first variable.
+    /// The number of the block's first variable.
     first: u32,
     roles: Vec<Role>,
 }
 
 impl Template {
-    /// The block at the entry, a loop head or the target of a call edge.
+    /// The template of the block at the entry, at a loop head, or at the target of a call edge.
     #[must_use]
     pub fn of(blocks: &Blocks<'_>, procedure: ProcId, start: Node) -> Self {
         let block = blocks.block(procedure, start);
@@ -88,7 +88,7 @@ impl Template {
         self.roles[(var.number() - self.first) as usize]
     }
 
-    /// The position of a variable that is no input among all of these.
+    /// The position of a variable among those that are not inputs.
     #[must_use]
     pub fn own(&self, var: VarId) -> u32 {
         var.number() - self.first - self.inputs.len() as u32

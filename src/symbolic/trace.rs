@@ -1,9 +1,9 @@
-//! From outlines of runs to a shared call tree with every value.
+//! Turns outlines of runs into a shared call tree with the values of all variables.
 //!
-//! Engines know the edges of a run and the values that matter. The others follow by executing the
+//! Engines know the edges of a run and the values that matter. The other values are computed by executing the
 //! statements: a variable that does not matter may have any value that its assignment allows.
 //!
-//! Nothing here recurses: calls may be nested as deeply as the program likes.
+//! Nothing here recurses, so calls may be nested arbitrarily deeply.
 
 use rustc_hash::FxHashMap;
 
@@ -12,17 +12,17 @@ use crate::evidence::trace::{CallTree, End, Run, RunId, State, Step, Valuation, 
 use crate::model::eval::{Values, eval};
 use crate::model::{Action, Call, EdgeId, Expr, Place, ProcId, Task, Var};
 
-/// A run of a procedure, as far as an engine knows it.
+/// A run of a procedure, as far as an engine has determined it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outline {
     /// The procedure.
     pub procedure: ProcId,
-    /// The values at the entry, by slot; `None` where they do not matter. Globals are the caller's, and so are
-    /// parameters as far as the arguments determine them.
+    /// The values at the entry by slot; `None` where they do not matter. Globals have the caller's values, and so do
+    /// parameters if the arguments determine them.
     pub entry: Vec<Option<bool>>,
-    /// The edges.
+    /// The steps, in order.
     pub steps: Vec<OutlineStep>,
-    /// What comes after the last one.
+    /// How the run ends after the last step.
     pub end: OutlineEnd,
 }
 
@@ -31,7 +31,7 @@ pub struct Outline {
 pub struct OutlineStep {
     /// The edge.
     pub edge: EdgeId,
-    /// The slots it changes, with the values they have if they matter.
+    /// The slots that it changes, with the values that they have if they matter.
     pub updates: Vec<(u32, bool)>,
     /// For a call: the position of the callee's outline.
     pub callee: Option<usize>,
@@ -40,9 +40,9 @@ pub struct OutlineStep {
 /// How an outline ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutlineEnd {
-    /// At the exit.
+    /// At the exit of the procedure.
     Exit,
-    /// With a violation.
+    /// With a violation of the property.
     Violation(Violation),
     /// In a call that does not return.
     Inside {
@@ -53,10 +53,10 @@ pub enum OutlineEnd {
     },
 }
 
-/// The call tree of the run whose outline is at `root`.
+/// Completes the run whose outline is at `root` to a call tree.
 ///
 /// # Panics
-/// If an outline takes steps that its procedure does not have.
+/// Panics if an outline takes a step that its procedure does not have.
 #[must_use]
 pub fn complete(task: &Task, scopes: &Scopes, outlines: &[Outline], root: usize) -> CallTree {
     let mut completion = Completion { task, scopes, outlines, runs: Vec::new(), done: FxHashMap::default() };
@@ -79,7 +79,7 @@ pub fn complete(task: &Task, scopes: &Scopes, outlines: &[Outline], root: usize)
     CallTree { runs: completion.runs }
 }
 
-/// An outline and the values its run begins with.
+/// The position of an outline, and the state in which its run begins.
 type Key = (usize, State);
 
 struct Completion<'a> {
@@ -87,11 +87,11 @@ struct Completion<'a> {
     scopes: &'a Scopes,
     outlines: &'a [Outline],
     runs: Vec<Run>,
-    /// Runs with the states they end in.
+    /// The completed runs, with the states in which they end.
     done: FxHashMap<Key, (RunId, State)>,
 }
 
-/// A run in the making.
+/// A run that is being completed.
 struct Frame {
     key: Key,
     state: State,
@@ -115,7 +115,7 @@ impl Completion<'_> {
         (0..self.task.program.globals.len()).map(value).collect()
     }
 
-    /// A run at its entry; `passed` are the values of the parameters that the caller decided.
+    /// A run at its entry; `passed` are the values of the parameters, which the caller has chosen.
     fn begin(&self, outline: usize, globals: Vec<bool>, passed: &[bool]) -> Frame {
         let Outline { procedure, entry, .. } = &self.outlines[outline];
         let scope = self.scopes.scope(*procedure);
@@ -183,7 +183,7 @@ impl Completion<'_> {
         Progress::Stepped
     }
 
-    /// The run of a call with the state it ends in, or what must be completed first.
+    /// The run of a call with the state in which it ends, or the frame that must be completed first.
     fn callee(&self, state: &State, call: &Call, callee: usize) -> Result<(RunId, &State), Box<Frame>> {
         let entry = &self.outlines[callee].entry;
         let first = self.scopes.scope(call.callee).globals().len();
@@ -205,7 +205,7 @@ impl Completion<'_> {
         updates.iter().find(|&&(updated, _)| updated as usize == slot).map(|&(_, value)| value)
     }
 
-    /// A value that the expression may have in this state: the wanted one if it can be had.
+    /// A value that the expression can take in this state: the wanted one if possible.
     fn choose(&self, expr: Expr, state: &State, wanted: Option<bool>) -> bool {
         let read = |place: Place| -> Result<bool, Var> { Ok(read(state, place.var)) };
         let values = eval(self.task.program.exprs.ops(expr), read).unwrap_or(Values::EITHER);

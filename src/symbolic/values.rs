@@ -1,8 +1,7 @@
-//! Vectors of terms that share what they have in common.
+//! Vectors of terms that share their common parts.
 //!
-//! The state of a block is cloned at every branch and merged at every join. A vector is a list of shared
-//! chunks, so a clone costs a sixteenth of its width, a write copies one chunk, and a merge looks only into
-//! chunks that differ.
+//! The state of a block is cloned at every branch and merged at every join. A vector is a list of shared chunks, so a
+//! clone copies one pointer for each chunk, a write copies one chunk, and a merge visits only chunks that differ.
 
 use std::rc::Rc;
 
@@ -10,7 +9,7 @@ use cusp_encodings::{Term, TermArena};
 
 const CHUNK: usize = 16;
 
-/// One term per slot.
+/// One term for each slot.
 #[derive(Clone, Debug)]
 pub struct Values {
     chunks: Vec<Rc<[Term; CHUNK]>>,
@@ -41,8 +40,8 @@ impl Values {
         }
     }
 
-    /// Takes the values of `other` where `selector` holds; where `is_live` says that a slot does not matter,
-    /// it becomes arbitrary.
+    /// Takes the values of `other` where `selector` holds. A slot that differs and does not matter according to
+    /// `is_live` becomes arbitrary.
     pub fn merge(
         &mut self,
         arena: &mut TermArena,

@@ -1,4 +1,4 @@
-//! The run through a block that a model describes.
+//! Reconstructs the run through a block that a model of its formula describes.
 
 use cusp_encodings::{Node as TermNode, Term, VarId};
 
@@ -6,10 +6,10 @@ use super::block::{Block, Blocks};
 use crate::evidence::trace::Violation;
 use crate::model::{EdgeId, Node};
 
-/// What a run is to come to.
+/// What a run should reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
-    /// This cut.
+    /// The cut at this node.
     Cut(Node),
     /// A violation, in the block itself or in a call.
     Failure,
@@ -22,7 +22,7 @@ pub enum Goal {
 pub struct Step {
     /// The edge.
     pub edge: EdgeId,
-    /// The slots it changed, and their values. A slot that does not matter from here on may have another one.
+    /// The slots that it changed, with their values. A slot that no longer matters may have another value.
     pub updates: Vec<(u32, bool)>,
     /// For a call: its position in [`Block::calls`].
     pub call: Option<usize>,
@@ -35,7 +35,7 @@ pub enum End {
     Cut(Node),
     /// With a violation.
     Violation(Violation),
-    /// In a call, by its position in [`Block::calls`].
+    /// In a call, given by its position in [`Block::calls`].
     Inside(usize),
 }
 
@@ -91,7 +91,7 @@ impl Truth {
     }
 }
 
-/// The run that an assignment of the block's variables describes, if it comes to the goal.
+/// The run that an assignment to the block's variables describes, if it reaches the goal.
 #[must_use]
 pub fn walk(
     blocks: &Blocks<'_>,
@@ -104,7 +104,7 @@ pub fn walk(
     Some(Walk { steps, end, truth })
 }
 
-/// The edges of the run that an assignment describes, and how it ends, if it comes to the goal.
+/// The edges of the run that an assignment describes, and how it ends, if it reaches the goal.
 #[must_use]
 pub fn run(blocks: &Blocks<'_>, block: &Block, truth: &Truth, goal: Goal) -> Option<(Vec<Step>, End)> {
     let arena = blocks.arena();
@@ -122,7 +122,7 @@ pub fn run(blocks: &Blocks<'_>, block: &Block, truth: &Truth, goal: Goal) -> Opt
     let mut at = block.start;
     let mut steps = Vec::new();
     let mut end = violation_at(at);
-    // Edges are listed by their sources in topological order: one pass finds the run.
+    // The edges are sorted by their sources in topological order, so one pass finds the run.
     for step in &block.steps {
         if end.is_some() {
             break;

@@ -253,7 +253,7 @@ fn a_proof_by_hand_is_accepted_and_every_gap_is_named() {
         (|r| r.relations[0].guard = Literal(99), "a formula that does not exist"),
         (
             |r| r.witnesses.push(Witness { obligation: 999, relation: 0, values: Vec::new() }),
-            "a witness speaks of obligation 999",
+            "a witness refers to obligation 999",
         ),
     ];
     for (damage, sentence) in damages {
@@ -297,7 +297,7 @@ fn a_missing_witness_is_named() {
     let variable = wrong.formulas.add(Gate::Parameter(1 << 20));
     wrong.witnesses[0].values[0].1 = variable;
     let why = rejection(&task, Verdict::Safe(Certificate::Relations(wrong)));
-    assert!(why.contains("a witness speaks of variable 1048576"), "{why}");
+    assert!(why.contains("a witness refers to variable 1048576"), "{why}");
 }
 
 /// Procedures in a chain, each with a loop and branches; `b` holds throughout and nobody changes `a`.

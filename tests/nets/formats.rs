@@ -162,7 +162,7 @@ fn all_mistakes_are_reported_at_once() {
     7 | init x = 1, x = 2
       |      ^^^^^^^^^^^^
 
-    error: `99999999999999999999` does not fit 64 bits
+    error: `99999999999999999999` does not fit into 64 bits
      --> demo.spec:8:13
       |
     8 | target x >= 99999999999999999999
@@ -179,7 +179,7 @@ fn a_section_that_is_missing_or_misplaced_is_named() {
     2 | init x = 1
       | ^^^^
 
-    error: `rules` stands in the wrong place
+    error: `rules` is in the wrong place
      --> demo.spec:3:1
       |
     3 | rules x >= 1 -> ;

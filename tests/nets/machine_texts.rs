@@ -151,7 +151,7 @@ fn all_mistakes_are_reported_at_once() {
     10 |   busy -> idle : e? when lock;
        |                     ^^^^^^^^^
        |
-    help: say it where `e` is sent
+    help: write them on the edge that sends `e`
 
     error: `e` is a broadcast here, and a rendez-vous before
       --> demo.cm:11:18
@@ -295,7 +295,7 @@ fn too_many_cases_are_an_error() {
     2 | target when x0 = x1 = x2 = x3 = x4 = x5 = x6 = x7 = x8 = x9 = x10;
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-    help: split it into several, or ask for fewer variables at once
+    help: split it into several, or use fewer variables at once
     ");
 }
 

@@ -1,4 +1,4 @@
-//! CaDiCaL's proof events, passed on to the checker.
+//! Passes CaDiCaL's proof events to the checker.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -7,7 +7,7 @@ use cadical_sys::ProofTracer;
 
 use crate::proof::ProofChecker;
 
-/// Reports every step of one CaDiCaL to one checker.
+/// Reports every proof step of one CaDiCaL solver to one checker.
 pub(super) struct Tracer(pub(super) Rc<RefCell<ProofChecker>>);
 
 impl ProofTracer for Tracer {
@@ -47,7 +47,7 @@ impl ProofTracer for Tracer {
         self.0.borrow_mut().new_query();
     }
 
-    // Nothing below adds, changes or removes a clause. The checker knows the assumptions from the adapter.
+    // None of the events below adds, changes or removes a clause. The checker gets the assumptions from the adapter.
 
     fn strengthen(&mut self, _id: i64) {}
 

@@ -1,4 +1,4 @@
-//! SAT programs we know how to call.
+//! The SAT programs whose command lines we know.
 //!
 //! | program | where from | the table knows | run by our tests |
 //! |---|---|---|---|
@@ -11,8 +11,8 @@
 //! | `minisat` | Debian `minisat` | writes its answer to a second file | if it is installed |
 //! | `picosat` | Debian `picosat` | nothing: it prints its model unasked | yes |
 //!
-//! A program is known by the beginning of its file name. A program that is not in the table gets the name of
-//! the input file as its only argument.
+//! A program is recognised by the beginning of its file name. A program that is not in the table gets the name of the
+//! input file as its only argument.
 
 use std::path::Path;
 
@@ -20,14 +20,14 @@ use crate::interrupt::Interrupt;
 use crate::process::{ProcessError, Program};
 use crate::version::{Version, VersionProbe};
 
-/// How to call one program.
+/// How to call a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownSat {
-    /// What its file name begins with, in lower case.
+    /// The beginning of its file name, in lower case.
     pub name: &'static str,
     /// Its arguments.
     pub arguments: &'static [&'static str],
-    /// How it tells its version.
+    /// How to get its version.
     pub version: VersionProbe,
 }
 
@@ -37,7 +37,7 @@ const fn known(name: &'static str, arguments: &'static [&'static str], version: 
 
 const ASKED: VersionProbe = VersionProbe::Argument("--version");
 
-/// The programs we know.
+/// The programs whose command lines we know.
 pub const KNOWN_SAT: [KnownSat; 8] = [
     known("cadical", &["-q", Program::INPUT], ASKED),
     known("kissat", &["-q", Program::INPUT], ASKED),
@@ -57,17 +57,17 @@ impl KnownSat {
         KNOWN_SAT.iter().find(|known| name.starts_with(known.name))
     }
 
-    /// How to call the program at `path`, or of this name in `PATH`.
+    /// How to call the program at `path`, or the program with this name in `PATH`.
     #[must_use]
     pub fn program(path: &Path) -> Program {
         let arguments = KnownSat::of(path).map_or(&[Program::INPUT][..], |known| known.arguments);
         arguments.iter().fold(Program::new(path), |program, argument| program.argument(*argument))
     }
 
-    /// Asks the program at `path` for its version. None if it does not tell.
+    /// Gets the version of the program at `path`; `None` if it does not print one.
     ///
     /// # Errors
-    /// If it does not start, does not come to an end, or is interrupted.
+    /// If the program does not start, does not end in time, or is interrupted.
     pub fn probe(&self, path: &Path, interrupt: &Interrupt) -> Result<Option<Version>, ProcessError> {
         Version::ask(self.version, &KnownSat::program(path), "p cnf 1 1\n1 0\n", interrupt)
     }

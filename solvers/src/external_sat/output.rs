@@ -1,19 +1,19 @@
-//! Reading what SAT programs print.
+//! Reads the output of SAT programs.
 //!
-//! Two styles are understood, on standard output or in the output file: that of the SAT competitions, with lines
-//! that begin with `s` and `v`, and that of the output file of `minisat`, with `SAT` or `UNSAT` on the first line and
-//! the values on the second.
+//! Two styles are understood, on standard output or in the output file: that of the SAT competitions, with lines that
+//! begin with `s` and `v`, and that of the output file of `minisat`, with `SAT` or `UNSAT` on the first line and the
+//! values on the second.
 //!
-//! A program that ends with code 0 may say anything in words: programs that start others, such as `mpirun`, do
-//! not always pass on their exit codes. Any other code must agree with the words.
+//! If the exit code is 0, the status line alone decides: programs that start others, such as `mpirun`, do not always
+//! pass on their exit codes. Any other code must agree with the status line.
 
 use super::ExternalFailure;
 use crate::process::{Exit, Finished};
 
-/// The model the program claims, or `None` if it claims that there is none.
+/// The model that the program claims, or `None` if it claims that there is none.
 ///
-/// Lines that are neither status nor values are comments, whatever they look like. Variables without a value are
-/// false, which is as good a guess as any: the model is checked anyway.
+/// Lines that are neither a status nor values are comments. Variables without a value are set to false; this is safe
+/// because the model is checked anyway.
 pub(super) fn read_answer(
     finished: &Finished,
     num_vars: usize,
@@ -63,14 +63,15 @@ pub(super) fn read_answer(
 }
 
 struct Values {
-    /// Per variable the value it was given, if any.
+    /// The value of each variable, if one was given.
     values: Vec<Option<bool>>,
-    /// Whether the 0 at the end was read.
+    /// Whether the final 0 was read.
     complete: bool,
 }
 
 impl Values {
-    /// Reads literals. None if they are no literals of the formula, contradict each other, or follow the end.
+    /// Reads literals; `None` if they are not literals of the formula, contradict each other, or come after the final
+    /// 0.
     fn read(&mut self, lits: &[&str]) -> Option<()> {
         for lit in lits {
             let lit: i32 = lit.parse().ok()?;

@@ -1,10 +1,10 @@
-//! Answers by the structure of their questions.
+//! A cache of answers, indexed by the structure of the queries.
 //!
-//! The key is the whole structure of both sets, not a hash of it, so a hit is never a collision. States that
-//! differ in the program counter or in the names of their choices only ask the same question.
+//! The key is the whole structure of both sets and not a hash of it, so a hit is never a collision. Two queries have
+//! the same key if their states differ only in the program counter or in the names of choices.
 //!
-//! Invariant (size): the keys together never have more than `MOST_WORDS` words; a cache that would outgrow
-//! this starts again from nothing.
+//! Invariant (size): all keys together never have more than `MOST_WORDS` words; a cache that would exceed this limit
+//! is emptied.
 
 use cusp_encodings::{Term, TermArena};
 use rustc_hash::FxHashMap;
@@ -13,10 +13,10 @@ use super::Verdict;
 use super::pose::Posed;
 use crate::qbf::copy_terms;
 
-/// 64 MB of keys.
+/// The limit for all keys together (64 MB).
 const MOST_WORDS: usize = 1 << 24;
 
-/// Known answers; their terms live in an arena of the cache.
+/// The known answers; their terms are in an arena of the cache.
 #[derive(Default)]
 pub(super) struct Cache {
     answers: FxHashMap<Box<[u32]>, Verdict>,
@@ -25,12 +25,12 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// The answer to a question of the same structure, with its terms in the arena of the question.
+    /// The answer to a query of the same structure, with its terms in the arena of the query.
     pub(super) fn find(&self, posed: &mut Posed) -> Option<Verdict> {
         Some(translate(self.answers.get(&posed.key)?, &self.arena, &mut posed.arena))
     }
 
-    /// Keeps an answer.
+    /// Stores an answer.
     pub(super) fn insert(&mut self, posed: &Posed, verdict: &Verdict) {
         if self.words + posed.key.len() > MOST_WORDS {
             *self = Cache::default();

@@ -1,9 +1,9 @@
-//! The one-point rule: `exists y. y = t & F(y)` is `F(t)`.
+//! Applies the one-point rule: `exists y. y = t & F(y)` is `F(t)`.
 //!
-//! An equation `value of A = y`, also behind a complement or an exclusive disjunction with terms without
-//! existential choices, defines `y`; so does a conjunct `y` of the guard. Substituting definitions closes
-//! other terms and uncovers further definitions, so this is done until nothing changes. What is left is
-//! equivalent: if no existential choice is left, one SAT call decides.
+//! An equation `value of A = y` defines `y`, also if `y` is complemented or in an exclusive disjunction with terms
+//! without existential choices. A conjunct `y` of the guard defines `y`, too. Substituting a definition may remove
+//! the existential choices from other terms and so yield further definitions. The rule is applied until nothing
+//! changes. The result is equivalent; if no existential choice is left, one SAT call decides.
 
 use cusp_encodings::term::Node;
 use cusp_encodings::{Substitution, SymbolicState, Term, TermArena, VarId};
@@ -14,18 +14,18 @@ use crate::interrupt::Interrupt;
 use crate::qbf::Question;
 use crate::sat::{Limits, UnknownReason};
 
-/// The question without the choices that are defined.
+/// The query without the choices that have a definition.
 pub(super) struct Reduced {
     universal: usize,
-    /// Per choice of the larger set its definition over the universal variables.
+    /// For each choice of the larger set, its definition over the universal variables, if it has one.
     definitions: Vec<Option<Term>>,
-    /// Positions of the choices that are left.
+    /// The positions of the choices that are left.
     left: Vec<usize>,
-    /// `guard of A -> guard of B & values = values`, after substitution.
+    /// The formula `guard of A -> guard of B & values = values`, after substitution.
     matrix: Term,
 }
 
-/// Applies the rule as often as it goes.
+/// Applies the rule until nothing changes.
 pub(super) fn reduce(posed: &mut Posed) -> Reduced {
     let universal = posed.universal.len();
     let mut definitions: Vec<Option<Term>> = vec![None; posed.existential.len()];
@@ -66,9 +66,10 @@ pub(super) fn reduce(posed: &mut Posed) -> Reduced {
     Reduced { universal, definitions, left, matrix }
 }
 
-/// Reads a term as an existential variable and the exclusive disjunction of closed terms.
+/// Decomposes a term into an existential variable and the exclusive disjunction of terms without existential choices.
 fn open_variable(arena: &TermArena, term: Term, universal: usize) -> Option<(VarId, Term)> {
-    // Chains of exclusive disjunctions are rare and short; the closed part is one term after rewriting.
+    // Chains of exclusive disjunctions are rare and short; after rewriting, the part without existential choices is
+    // one term.
     let sign = Term::constant(term.is_complemented());
     let as_open = |term: Term| arena.as_var(term).filter(|var| var.index() >= universal);
     let is_closed = |term: Term| arena.support(&[term]).iter().all(|var| var.index() < universal);
@@ -106,12 +107,12 @@ impl Reduced {
         self.left.is_empty()
     }
 
-    /// What the rule found for a choice.
+    /// The definition of a choice, if the rule found one.
     pub(super) fn definition(&self, position: usize) -> Option<Term> {
         self.definitions[position]
     }
 
-    /// The question about the choices that are left.
+    /// The query about the choices that are left.
     pub(super) fn question(&self) -> Question {
         Question {
             universal: (0..self.universal).map(VarId::from_index).collect(),
@@ -120,12 +121,12 @@ impl Reduced {
         }
     }
 
-    /// A vector for all choices without those that are defined.
+    /// Restricts a vector for all choices to those that are left.
     pub(super) fn restrict(&self, vector: &[Term]) -> Vec<Term> {
         self.left.iter().map(|&position| vector[position]).collect()
     }
 
-    /// A vector for the choices that are left, with the definitions of the others.
+    /// Extends a vector for the choices that are left by the definitions of the others.
     pub(super) fn extend(&self, vector: &[Term]) -> Vec<Term> {
         let mut whole: Vec<Term> = self.definitions.iter().map(|term| term.unwrap_or(Term::FALSE)).collect();
         for (&position, &term) in self.left.iter().zip(vector) {
@@ -134,7 +135,7 @@ impl Reduced {
         whole
     }
 
-    /// One SAT call decides if no existential choice is left.
+    /// Decides the query by one SAT call; no existential choice may be left.
     pub(super) fn decide_closed(
         &self,
         posed: &mut Posed,

@@ -1,4 +1,4 @@
-//! The question over positions: a small arena with both sets, their choices numbered by first use.
+//! A query in terms of positions: a small arena with both sets, whose choices are numbered by first use.
 
 use cusp_encodings::term::Node;
 use cusp_encodings::{CnfEncoder, CnfStyle, Substitution, SymbolicState, Term, TermArena, VarId};
@@ -11,24 +11,24 @@ use crate::interrupt::Interrupt;
 use crate::qbf::copy_terms;
 use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
 
-/// One question in an arena of its own.
+/// One query in an arena of its own.
 pub(super) struct Posed {
-    /// Holds both sets and whatever the layers make of them.
+    /// The arena of both sets and of all terms that the layers make.
     pub(super) arena: TermArena,
-    /// The set that should be included.
+    /// The set that should be included in the other.
     pub(super) smaller: SymbolicState,
-    /// The set it should be included in.
+    /// The set that should include the other.
     pub(super) larger: SymbolicState,
     /// The caller's names of the choices of the smaller set, by position.
     pub(super) universal: Vec<VarId>,
-    /// The caller's names of the choices of the larger set; their positions follow.
+    /// The caller's names of the choices of the larger set. Their positions follow those of the smaller set.
     pub(super) existential: Vec<VarId>,
-    /// The structure of both sets.
+    /// The structure of both sets, as a key for the cache.
     pub(super) key: Box<[u32]>,
     is_same: bool,
 }
 
-/// A set over choices numbered from 0, and how it is built.
+/// A set over choices numbered from 0, and its structure.
 struct Canonical {
     arena: TermArena,
     state: SymbolicState,
@@ -71,7 +71,7 @@ impl Posed {
         key.extend_from_slice(&theirs.key);
         let is_same = mine.key == theirs.key;
         let mut own = mine.arena;
-        // Choices exist even if no term uses them any more.
+        // All choices get a variable, even if no term uses them any more.
         for number in 0..mine.choices.len() + theirs.choices.len() {
             own.var(VarId::from_index(number));
         }
@@ -95,12 +95,12 @@ impl Posed {
         self.is_same
     }
 
-    /// Every choice of the larger set is the one at the same position of the smaller set.
+    /// The vector that maps every choice of the larger set to the choice at the same position of the smaller set.
     pub(super) fn identity(&mut self) -> Vec<Term> {
         (0..self.existential.len()).map(|number| self.arena.var(VarId::from_index(number))).collect()
     }
 
-    /// `guard & values = values of the smaller set`, for a set over any variables of the question.
+    /// The formula `guard & values = values of the smaller set`, for a set over any variables of the query.
     pub(super) fn equals(&mut self, other: &SymbolicState) -> Term {
         let mut matrix = other.guard;
         for (&mine, &theirs) in self.smaller.values.iter().zip(&other.values) {
@@ -110,7 +110,7 @@ impl Posed {
         matrix
     }
 
-    /// The larger set with terms in the place of its choices.
+    /// The larger set with terms substituted for its choices.
     pub(super) fn substitute(&mut self, vector: &[Term]) -> SymbolicState {
         let offset = self.universal.len();
         let map = vector.iter().enumerate().map(|(j, &term)| (VarId::from_index(offset + j), term));
@@ -118,7 +118,7 @@ impl Posed {
         state_of(&substitution.apply_all(&mut self.arena, &self.larger.terms()))
     }
 
-    /// Whether a vector is right everywhere: one SAT call.
+    /// Whether a vector is a witness for all states of the smaller set; takes one SAT call.
     pub(super) fn is_witness(
         &mut self,
         vector: &[Term],
@@ -130,7 +130,7 @@ impl Posed {
         Ok(self.find_universal(!equals, limits, interrupt)?.is_none())
     }
 
-    /// Choices of the smaller set with a true guard that make `term` true: one SAT call.
+    /// Choices of the smaller set that make its guard and `term` true, if there are any; takes one SAT call.
     pub(super) fn find_universal(
         &mut self,
         term: Term,
@@ -159,7 +159,7 @@ impl Posed {
         }
     }
 
-    /// The caller's map as a vector over positions; none if it says nothing about the choices that are left.
+    /// The caller's map as a vector over positions; `None` if it says nothing about the choices that are left.
     pub(super) fn hint(
         &mut self,
         source: &TermArena,
@@ -183,7 +183,7 @@ impl Posed {
             hint.push(root.map_or(Term::FALSE, |root| {
                 says_something = true;
                 copy_terms(source, &[root], &mut self.arena, |own, var| {
-                    // What the smaller set does not depend on is as good as false.
+                    // The smaller set does not depend on this variable, so any value may be used for it.
                     numbers.get(&var).map_or(Term::FALSE, |&number| own.var(VarId::from_index(number)))
                 })[0]
             }));
@@ -191,7 +191,7 @@ impl Posed {
         says_something.then_some(hint)
     }
 
-    /// The verdict in the caller's terms.
+    /// Translates a verdict to the caller's terms.
     pub(super) fn answer(&self, arena: &mut TermArena, layer: Layer, verdict: &Verdict) -> InclusionAnswer {
         match verdict {
             Verdict::Included(vectors) => {

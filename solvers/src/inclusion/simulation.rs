@@ -1,8 +1,8 @@
-//! Random states of the smaller set, tried against the larger one.
+//! Tests random states of the smaller set for membership in the larger one.
 //!
-//! Most sets that are not included differ in most of their states, and whether one given state is in the
-//! larger set is an easy SAT call, so a few states are tried with few conflicts before anything else. 64 choices
-//! are simulated at a time; if none has a true guard, a SAT call finds one or shows the set to be empty.
+//! Most sets that are not included differ in most of their states, and whether a given state is in the larger set is
+//! an easy SAT query. So a few states are tried with few conflicts before anything else. 64 choices are simulated at
+//! a time; if none of them makes the guard true, a SAT call finds such a choice or shows that the set is empty.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, VarId, random_word};
 
@@ -12,13 +12,14 @@ use crate::cadical::CadicalSolver;
 use crate::interrupt::Interrupt;
 use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
 
-/// How many states are tried.
+/// The number of states that are tried.
 const STATES: usize = 3;
-/// Most conflicts for each.
+/// The limit of conflicts for each of them.
 const CONFLICTS: u64 = 200;
 const SEED: u64 = 0x5EED;
 
-/// Not included if a state of the smaller set is not in the larger one, included if there is no state.
+/// Answers "not included" if it finds a state of the smaller set that is not in the larger one, and "included" if the
+/// smaller set is empty.
 pub(super) fn decide(
     posed: &mut Posed,
     limits: &Limits,
@@ -30,7 +31,7 @@ pub(super) fn decide(
         *sat_calls += 1;
         match posed.find_universal(Term::TRUE, limits, interrupt)? {
             Some(values) => states.push(values),
-            // There is no state, so any choice of the larger set will do.
+            // The smaller set is empty, so any choices of the larger set form a witness.
             None => return Ok(Some(Verdict::Included(vec![vec![Term::FALSE; posed.existential.len()]]))),
         }
     }
@@ -61,7 +62,7 @@ pub(super) fn decide(
     Ok(None)
 }
 
-/// Choices with a true guard, from one word of simulation.
+/// Choices that make the guard true, from 64 simulated ones.
 fn random_states(posed: &Posed) -> Vec<Vec<bool>> {
     let word = |var: VarId| random_word(SEED, var);
     let guard = posed.arena.simulate(&[posed.smaller.guard], word)[0];

@@ -1,4 +1,5 @@
-//! Re-checking an inclusion: the question is built again, and [`crate::qbf::verify()`] checks the certificate.
+//! Checks an answer about inclusion again: the query is built anew, and [`crate::qbf::verify()`] checks the
+//! certificate.
 
 use cusp_encodings::{SymbolicState, Term, TermArena, VarId};
 use rustc_hash::FxHashMap;
@@ -7,10 +8,10 @@ use super::InclusionAnswer;
 use crate::qbf::{self, CertificateError, Counterexample, Proofs, QbfAnswer, Question, Witness, copy_terms};
 use crate::sat::Limits;
 
-/// Accepts an answer if its certificate shows it.
+/// Accepts an answer if its certificate proves it.
 ///
 /// # Errors
-/// As [`crate::qbf::verify()`].
+/// The errors are those of [`crate::qbf::verify()`].
 pub fn verify(
     arena: &TermArena,
     smaller: &SymbolicState,
@@ -23,7 +24,7 @@ pub fn verify(
     let universal = arena.support(&smaller.terms());
     let existential = arena.support(&larger.terms());
     let mine = copy_terms(arena, &smaller.terms(), &mut fresh, TermArena::var);
-    // The same choice may be in both sets, but it is not the same variable of the question.
+    // The same choice may occur in both sets; these are two different variables of the query.
     for &var in universal.iter().chain(&existential) {
         fresh.var(var);
     }

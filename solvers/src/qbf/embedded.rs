@@ -1,22 +1,22 @@
-//! The embedded solver: counterexample-guided, with functional witnesses.
+//! The embedded solver, which is counterexample-guided and finds functional witnesses.
 //!
 //! Implements: M. Janota, J. Marques-Silva, "Abstraction-Based Algorithm for 2QBF", SAT 2011.
 //!
-//! Two incremental SAT solvers talk to each other. The *candidate* solver looks for values `x*` that none of
-//! the witnesses so far covers; if there are none, the question is true. The *witness* solver looks for `y*`
-//! with `M(x*, y*)`; if there is none, the question is false.
+//! Two incremental SAT solvers are used in turn. The *candidate* solver looks for values `x*` that none of the
+//! witnesses found so far covers; if there are none, the question is true. The *witness* solver looks for `y*` with
+//! `M(x*, y*)`; if there is none, the question is false.
 //!
-//! Deviation from the paper: it refines with `not M(x, y*)`, for constants `y*`. Where the matrix wants the two
-//! sides to be equal that excludes a single state, so we refine with `not M(x, t(x))` for terms `t` with
-//! `M(x*, t(x*))`. The first terms are read off the shapes of both sides (`witness`); where they fail they are
-//! repaired (`search`), in the manner of P. Golia, S. Roy, K. Meel, "Manthan: A Data-Driven Approach for Boolean
-//! Function Synthesis", CAV 2020, but with terms in the place of learned decision trees.
+//! Deviation from the paper: the paper refines with `not M(x, y*)`, for constants `y*`. If the matrix requires the
+//! two sides to be equal, that excludes only a single state. So we refine with `not M(x, t(x))` for terms `t` with
+//! `M(x*, t(x*))`. The first terms are derived from the structure of both sides (`witness`); where they fail, they
+//! are repaired (`search`), in the manner of P. Golia, S. Roy, K. Meel, "Manthan: A Data-Driven Approach for Boolean
+//! Function Synthesis", CAV 2020, but with terms instead of learned decision trees.
 
 use std::sync::Arc;
 
 use cusp_encodings::{Term, TermArena};
 
-use super::search::{Outcome, Search};
+use super::search::{Decision, Search};
 use super::{Counterexample, QbfAnswer, QbfSolver, QbfStatistics, Question};
 use crate::interrupt::Interrupt;
 use crate::sat::Limits;
@@ -32,31 +32,31 @@ pub struct Embedded {
 }
 
 impl Embedded {
-    /// A solver that has answered nothing yet.
+    /// A solver without statistics or limits.
     #[must_use]
     pub fn new() -> Embedded {
         Embedded::default()
     }
 
-    /// The same solver, which gives up on a question after so many conflicts.
+    /// This solver with a limit: it gives up on a question after this number of conflicts.
     #[must_use]
     pub fn giving_up_after(mut self, conflicts: u64) -> Embedded {
         self.most_conflicts = Some(conflicts);
         self
     }
 
-    /// Counts answers there.
+    /// Counts answers in `tally`.
     #[must_use]
     pub fn counting_in(mut self, tally: &Arc<Tally>) -> Embedded {
         self.tally = Arc::clone(tally);
         self
     }
 
-    /// Like `solve`, but with vectors of terms over the universal variables that may be witnesses in many
-    /// places. A bad hint never changes the answer.
+    /// Like `solve`, but with hints: vectors of terms over the universal variables that may be witnesses for many
+    /// universal values. A bad hint never changes the answer.
     ///
     /// # Panics
-    /// If the matrix has a variable that is not in the question, or a hint one that is not universal.
+    /// Panics if the matrix has a variable that is not in the question, or if a hint has one that is not universal.
     pub fn solve_with_hints(
         &mut self,
         arena: &mut TermArena,
@@ -77,11 +77,11 @@ impl Embedded {
             self.tally.count_answer();
         }
         match result {
-            Ok(Outcome::True) => {
+            Ok(Decision::True) => {
                 self.statistics.trues += 1;
                 QbfAnswer::True(Some(search.witness(arena, question)))
             }
-            Ok(Outcome::False(values)) => {
+            Ok(Decision::False(values)) => {
                 self.statistics.falses += 1;
                 QbfAnswer::False(Counterexample { values })
             }

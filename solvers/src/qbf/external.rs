@@ -1,25 +1,26 @@
-//! Any QBF program that reads QDIMACS, as a child process.
+//! QBF programs that read QDIMACS, run as child processes.
 //!
-//! A foreign program is a witness, not an authority:
+//! The answers of an external program are not trusted:
 //!
-//! - **False** never depends on it. Its values for the universal variables are a proposal: one SAT call shows that
-//!   they are a counterexample. If it gives none, or too few, or wrong ones, a short search of our own looks for
-//!   one, first among those that agree with it. What is not confirmed is unknown.
-//! - **True** comes without evidence and cannot be checked, so the answer is `True(None)`: a claim. Whoever needs
-//!   certificates treats it as a hint at most, [`verify`](super::verify()) rejects it, and [`Race`](super::Race)
-//!   goes on as long as the other solver may do better. Only if there are no universal variables do the values of the
-//!   program make a witness.
-//! - Exit code, words and values must fit together, or there is no answer.
+//! - **False** never depends on the program. Its values for the universal variables are a proposal, and one SAT call
+//!   decides whether they are a counterexample. If it gives none, too few, or wrong ones, a short search of our own
+//!   looks for one, first among those that agree with the program's values. If no counterexample is confirmed, the
+//!   answer is unknown.
+//! - **True** comes without evidence and cannot be checked, so the answer is `True(None)`: a claim. Callers that need
+//!   certificates treat it at most as a hint, [`verify`](super::verify()) rejects it, and [`Race`](super::Race) waits
+//!   for the other solver as long as that one may find a certificate. Only if there are no universal variables do the
+//!   program's values form a witness.
+//! - Exit code, words and values must agree, or there is no answer.
 //!
-//! So a program that hangs, crashes, lies or is missing costs time and yields unknown with a reason, or a claim
-//! that says it is one.
+//! So a program that hangs, crashes, gives wrong answers or is missing costs time and yields `Unknown` with a reason,
+//! or a claim that is marked as one.
 //!
 //! ```text
 //! known   the table of programs, and what version they are
 //! output  reading what they print
 //! ```
 //!
-//! A reason that speaks of an "unsatisfiable" answer means "false", as QBF programs say it.
+//! If a reason mentions the answer "unsatisfiable", this means "false", since QBF programs use that word.
 
 mod known;
 mod output;
@@ -41,13 +42,13 @@ use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
 use crate::tally::Tally;
 use crate::version::Version;
 
-/// What the search for a counterexample that the program did not give may cost.
+/// Limits for the search for a counterexample that the program did not give.
 const SEARCH: Limits = Limits { conflicts: Some(10_000), decisions: Some(1_000_000), deadline: None };
 
-/// A QBF program behind the [`QbfSolver`] trait. Every call of `solve` starts it anew.
+/// A QBF program behind the [`QbfSolver`] trait. Every call of `solve` starts a new process.
 ///
-/// It honours deadlines and interrupts, but cannot count: a call that limits conflicts or decisions is refused.
-/// See the [module documentation](self) for what its answers are worth.
+/// It obeys deadlines and interrupts, but it cannot count: a call that limits conflicts or decisions is refused. The
+/// [module documentation](self) says how its answers are checked.
 #[derive(Clone, Debug)]
 pub struct ExternalQbf {
     program: Program,
@@ -62,7 +63,7 @@ pub struct ExternalQbf {
 }
 
 impl ExternalQbf {
-    /// An adapter for `program`, called exactly as it says.
+    /// An adapter for `program`, called exactly as given.
     #[must_use]
     pub fn new(program: Program) -> ExternalQbf {
         ExternalQbf {
@@ -78,12 +79,12 @@ impl ExternalQbf {
         }
     }
 
-    /// An adapter for the program at `path`, or of this name in `PATH`, with the arguments that its entry in
-    /// [`KNOWN_SOLVERS`] and its version call for. A program without an entry is not run, and gets the name of
-    /// the input file as its only argument.
+    /// An adapter for the program at `path`, or with this name in `PATH`, with the arguments that its entry in
+    /// [`KNOWN_SOLVERS`] and its version require. A program without an entry is not run here; it gets the name of the
+    /// input file as its only argument.
     ///
     /// # Errors
-    /// If the program has an entry but does not start, or does not tell its version in good time.
+    /// If the program has an entry but does not start, or does not print its version in time.
     pub fn detect(path: impl Into<PathBuf>, interrupt: &Interrupt) -> Result<ExternalQbf, ProcessError> {
         let path = path.into();
         let mut solver = match KnownSolver::of(&path) {
@@ -98,7 +99,7 @@ impl ExternalQbf {
         Ok(solver)
     }
 
-    /// The version of the program, if it is known and tells.
+    /// The version of the program, if it is known.
     #[must_use]
     pub fn version(&self) -> Option<&Version> {
         self.version.as_ref()
@@ -110,21 +111,21 @@ impl ExternalQbf {
         &self.program
     }
 
-    /// Limits the memory of every run to so many bytes.
+    /// Limits the memory of every run, in bytes.
     #[must_use]
     pub fn with_memory_limit(mut self, bytes: u64) -> ExternalQbf {
         self.memory = Some(bytes);
         self
     }
 
-    /// Counts answers and failures there.
+    /// Counts answers and failures in `tally`.
     #[must_use]
     pub fn counting_in(mut self, tally: &Arc<Tally>) -> ExternalQbf {
         self.tally = Arc::clone(tally);
         self
     }
 
-    /// Limits the output of every run to so many bytes.
+    /// Limits the output of every run, in bytes.
     #[must_use]
     pub fn with_output_limit(mut self, bytes: usize) -> ExternalQbf {
         self.output = bytes;
@@ -201,7 +202,7 @@ impl QbfSolver for ExternalQbf {
     }
 }
 
-/// Per variable of the question its place in the formula, which is its place in the prefix.
+/// For each variable of the question, its position in the formula, which is its position in the prefix.
 fn numbers(arena: &TermArena, question: &Question) -> FxHashMap<VarId, usize> {
     let mut numbers = FxHashMap::default();
     for &var in question.universal.iter().chain(&question.existential) {
@@ -213,7 +214,7 @@ fn numbers(arena: &TermArena, question: &Question) -> FxHashMap<VarId, usize> {
     numbers
 }
 
-/// The witness that values for all variables make, if there are no universal ones.
+/// The witness given by values of all variables, if there are no universal ones.
 fn constant_witness(arena: &TermArena, question: &Question, values: &[Option<bool>]) -> Option<Witness> {
     if !question.universal.is_empty() {
         return None;
@@ -224,7 +225,7 @@ fn constant_witness(arena: &TermArena, question: &Question, values: &[Option<boo
     arena.evaluate(question.matrix, |var| values[&var]).then(|| Witness { vectors: vec![vector] })
 }
 
-/// A question that a program says is false.
+/// A question that a program has answered with false.
 struct Check<'a> {
     arena: &'a TermArena,
     question: &'a Question,
@@ -233,7 +234,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A counterexample, if possible one with the claimed values.
+    /// Finds a counterexample, if possible one with the claimed values.
     fn confirm(
         &self,
         claimed: &[Option<bool>],
@@ -260,7 +261,7 @@ impl Check<'_> {
         }
     }
 
-    /// Whether there are existential values for these universal ones: one SAT call.
+    /// Whether there are existential values for these universal ones; takes one SAT call.
     fn has_witness(&self, values: &[bool], statistics: &mut QbfStatistics) -> Result<bool, UnknownReason> {
         let values: Vec<Option<bool>> = values.iter().copied().map(Some).collect();
         let (arena, restricted) = self.restrict(&values);
@@ -277,7 +278,7 @@ impl Check<'_> {
         }
     }
 
-    /// Looks for a counterexample with the given values, for a short while.
+    /// Searches for a counterexample with the given values, within small limits.
     fn search(&self, given: &[Option<bool>], statistics: &mut QbfStatistics) -> QbfAnswer {
         let (mut arena, restricted) = self.restrict(given);
         let mut embedded = Embedded::new();
@@ -301,7 +302,7 @@ impl Check<'_> {
         }
     }
 
-    /// The question that is left if some universal variables have values.
+    /// The question that remains if some universal variables have values.
     fn restrict(&self, given: &[Option<bool>]) -> (TermArena, Question) {
         let (mut arena, Question { universal, existential, matrix }) = (TermArena::new(), self.question);
         let constants: FxHashMap<VarId, bool> =

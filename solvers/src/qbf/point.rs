@@ -1,12 +1,12 @@
-//! Values of terms at one assignment, in an arena that grows.
+//! Evaluates terms under one assignment, in an arena that may grow.
 //!
-//! Invariant (stamp): the value of a node counts only if its stamp is the current one, so moving to another
-//! assignment costs nothing and every node is evaluated at most once per assignment.
+//! Invariant (stamp): the value of a node is valid only if its stamp is the current one. So switching to another
+//! assignment costs nothing, and every node is evaluated at most once for each assignment.
 
 use cusp_encodings::term::Node;
 use cusp_encodings::{Term, TermArena};
 
-/// One assignment of the variables `x0 ..` and what has been evaluated under it.
+/// One assignment to the variables `x0 ..`, with the values computed under it.
 #[derive(Debug, Default)]
 pub(crate) struct Point {
     inputs: Vec<bool>,
@@ -16,14 +16,14 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// Moves to another assignment; variables beyond it are false.
+    /// Switches to another assignment; variables beyond its length are false.
     pub(crate) fn move_to(&mut self, inputs: &[bool]) {
         self.inputs.clear();
         self.inputs.extend_from_slice(inputs);
         self.now += 1;
     }
 
-    /// The value of a term here.
+    /// The value of a term under this assignment.
     pub(crate) fn value(&mut self, arena: &TermArena, term: Term) -> bool {
         if self.stamps.len() < arena.len() {
             self.stamps.resize(arena.len(), 0);
@@ -52,7 +52,7 @@ impl Point {
         }
     }
 
-    /// Both values, or the missing terms on the stack.
+    /// The values of both terms; if one is missing, pushes the missing terms and returns `None`.
     fn known(&self, a: Term, b: Term, stack: &mut Vec<Term>) -> Option<(bool, bool)> {
         let before = stack.len();
         for child in [a, b] {

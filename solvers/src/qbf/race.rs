@@ -1,15 +1,15 @@
-//! Two solvers side by side; the first answer with a certificate wins.
+//! Runs two solvers in parallel; the first answer with a certificate is taken.
 //!
-//! The first solver runs on the calling thread and in the caller's arena, the second on a thread of its own and on
-//! a copy of the question: an arena cannot be shared. Whoever has a certificate first stops the other through an
-//! [`Interrupt`] that is a child of the race's own, so the caller's is never touched.
+//! The first solver runs on the calling thread and in the caller's arena. The second runs on a thread of its own and
+//! on a copy of the question, since an arena cannot be shared. The solver that first has a certificate stops the
+//! other through an [`Interrupt`] that is a child of the race's own, so the caller's interrupt is never requested.
 //!
-//! Invariant (nobody left): the second thread is joined before `solve` returns, by whatever path, and it is
-//! stopped first; with it ends the child process that it may have started.
+//! Invariant (no thread left): before `solve` returns, on whatever path, the second thread is stopped and joined; a
+//! child process that it may have started ends with it.
 //!
-//! Invariant (verdict): which solver wins depends on the clock, and so does the certificate, but not whether the
-//! answer is true or false: both are certified. A claim (`True(None)`) ends no race; it is the answer of the
-//! race only if the other solver has none.
+//! Invariant (verdict): which solver wins depends on timing, and so does the certificate, but whether the answer is
+//! true or false does not: both answers are certified. A claim (`True(None)`) does not end the race; it is the result
+//! only if the other solver has no answer.
 
 use std::thread;
 
@@ -19,10 +19,9 @@ use super::{QbfAnswer, QbfSolver, QbfStatistics, Question, Witness, copy_terms};
 use crate::interrupt::Interrupt;
 use crate::sat::{Limits, UnknownReason};
 
-/// A race of two solvers, itself a solver.
+/// Two solvers that race against each other; the race is itself a solver.
 ///
-/// Both get the limits of the call. If nobody has an answer that counts, the
-/// reason is that of the first solver.
+/// Both get the limits of the call. If neither has an answer that counts, the reason is that of the first solver.
 pub struct Race {
     first: Box<dyn QbfSolver + Send>,
     second: Box<dyn QbfSolver + Send>,
@@ -35,7 +34,7 @@ pub struct Race {
 }
 
 impl Race {
-    /// Any solver against any other. The first one stays on the calling thread.
+    /// A race between any two solvers. The first one runs on the calling thread.
     #[must_use]
     pub fn between(first: impl QbfSolver + Send + 'static, second: impl QbfSolver + Send + 'static) -> Race {
         Race {
@@ -50,13 +49,13 @@ impl Race {
         }
     }
 
-    /// How often the answer was that of the first and of the second solver.
+    /// How often the answer came from the first and from the second solver.
     #[must_use]
     pub fn wins(&self) -> [u64; 2] {
         self.wins
     }
 
-    /// Runs both; returns their answers, over variables and terms of `arena`.
+    /// Runs both solvers, and returns their answers over variables and terms of `arena`.
     fn run(&mut self, arena: &mut TermArena, question: &Question, limits: &Limits) -> [QbfAnswer; 2] {
         let stops = [self.interrupt.child(), self.interrupt.child()];
         let (first, second) = (&mut self.first, &mut self.second);
@@ -66,7 +65,7 @@ impl Race {
         let matrix = copy_terms(arena, &[question.matrix], &mut copy, TermArena::var)[0];
         let copied_question = Question { matrix, ..question.clone() };
         thread::scope(|scope| {
-            // Also when the first solver panics: the scope waits for the second.
+            // This also stops the second solver if the first one panics, since the scope waits for it.
             let _stop_second = RequestOnDrop(&stops[1]);
             let other = thread::Builder::new().name("race".to_owned()).spawn_scoped(scope, || {
                 let _stop_first = RequestOnPanic(&stops[0]);
@@ -78,10 +77,10 @@ impl Race {
             });
             let answer = first.solve(arena, question, limits);
             let Ok(other) = other else {
-                // Without a second thread there is no race; the first solver does what it can.
+                // The second thread could not be started, so only the first solver runs.
                 return [answer, QbfAnswer::Unknown(UnknownReason::GaveUp)];
             };
-            // A first solver that gave up leaves the field to the second.
+            // If the first solver has no certificate, the second one continues.
             if is_certified(&answer) {
                 stops[1].request();
             }
@@ -127,7 +126,7 @@ impl QbfSolver for Race {
         self.interrupt = interrupt.clone();
     }
 
-    /// Answers are those of the race, work is that of both.
+    /// The answers are counted for the race, the work is the sum of both solvers.
     fn statistics(&self) -> QbfStatistics {
         let (first, second) = (self.first.statistics(), self.second.statistics());
         QbfStatistics {
@@ -148,14 +147,14 @@ fn is_certified(answer: &QbfAnswer) -> bool {
     matches!(answer, QbfAnswer::True(Some(_)) | QbfAnswer::False(_))
 }
 
-/// The same answer with the terms of its witness in another arena; variables keep their names.
+/// The same answer with the terms of its witness in another arena; variables are not renamed.
 fn in_arena(answer: QbfAnswer, source: &TermArena, target: &mut TermArena) -> QbfAnswer {
     let QbfAnswer::True(Some(Witness { vectors })) = answer else { return answer };
     let vectors = vectors.iter().map(|vector| copy_terms(source, vector, target, TermArena::var)).collect();
     QbfAnswer::True(Some(Witness { vectors }))
 }
 
-/// Stops a solver at the end of a scope.
+/// Requests an interrupt at the end of a scope.
 struct RequestOnDrop<'a>(&'a Interrupt);
 
 impl Drop for RequestOnDrop<'_> {
@@ -164,7 +163,7 @@ impl Drop for RequestOnDrop<'_> {
     }
 }
 
-/// Stops a solver if the thread panics.
+/// Requests an interrupt if the thread panics.
 struct RequestOnPanic<'a>(&'a Interrupt);
 
 impl Drop for RequestOnPanic<'_> {

@@ -1,15 +1,15 @@
-//! Moving terms between arenas.
+//! Copies terms between arenas.
 //!
-//! The embedded solver works on a copy of the question: what it tries and throws away never reaches the arena
-//! of the engine, and tables over all nodes are as small as the question.
+//! The embedded solver works on a copy of the question. So terms that it tries and discards never reach the engine's
+//! arena, and tables over all nodes are no larger than the question requires.
 
 use cusp_encodings::term::Node;
 use cusp_encodings::{Term, TermArena, VarId};
 
-/// Copies terms of `source` into `target`, with variables replaced.
+/// Copies terms of `source` into `target`, and replaces their variables.
 ///
 /// # Panics
-/// If `var_of` does.
+/// Panics if `var_of` does.
 pub(crate) fn copy_terms(
     source: &TermArena,
     roots: &[Term],

@@ -1,16 +1,16 @@
-//! One question on its way to an answer: candidates, witnesses near the current terms, repairs.
+//! The search for an answer to one question: candidates, witnesses near the current terms, and repairs.
 //!
-//! There is one *current* vector of terms. A candidate `x*` shows where it fails. The witness solver is asked for
-//! a witness `y*` that differs from the current terms at `x*` in as few variables as it finds, the others keep
-//! their terms, and those that differ get new ones (`witness`). That vector refines the candidates; and the new
-//! terms are joined to the current vector under the condition that one of the conjuncts that the changed variables
-//! occur in fails. So mistakes in independent parts of the matrix are repaired one by one; with separate vectors
-//! only, every combination of them would need its own.
+//! There is one *current* vector of terms. A candidate `x*` shows where it fails. The witness solver looks for a
+//! witness `y*` that differs from the current terms at `x*` in few variables. The other variables keep their terms,
+//! and those that differ get new ones (`witness`). The resulting vector refines the candidates. In addition, the new
+//! terms are merged into the current vector under the condition that one of the conjuncts that contain a changed
+//! variable fails. So errors in independent parts of the matrix are repaired one by one; with separate vectors only,
+//! every combination of them would need its own vector.
 //!
-//! Invariant (progress): the vector made for a candidate is a witness there, so no candidate comes twice.
+//! Invariant (progress): the vector made for a candidate is a witness there, so no candidate occurs twice.
 //!
-//! Invariant (growth): where the current vector was a witness it stays one, since the condition of a repair
-//! implies that a conjunct of the matrix fails.
+//! Invariant (growth): where the current vector is a witness, it stays one, since the condition of a repair implies
+//! that a conjunct of the matrix fails.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Substitution, Term, TermArena, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,14 +24,14 @@ use crate::cadical::CadicalSolver;
 use crate::interrupt::Interrupt;
 use crate::sat::{Answer, Limits, SatSolver, UnknownReason};
 
-/// A decided question.
-pub(super) enum Outcome {
+/// The answer to a question, if it was decided.
+pub(super) enum Decision {
     True,
-    /// With values of the universal variables.
+    /// False, with a counterexample: values of the universal variables.
     False(Vec<bool>),
 }
 
-/// Most variables that are tried one by one when the difference of a repair is made smaller.
+/// The largest number of variables that are tried one by one to make the difference of a repair smaller.
 const MOST_TRIES: usize = 64;
 
 /// One question in an arena of its own.
@@ -53,14 +53,14 @@ pub(super) struct Search<'a> {
     functional: u64,
 }
 
-/// The terms that are repaired.
+/// The current vector, which is repaired step by step.
 struct Current {
     vector: Vec<Term>,
-    /// Per conjunct of the circuit its image under the vector.
+    /// For each conjunct of the circuit, its image under the vector.
     conjuncts: Vec<Term>,
 }
 
-/// A SAT solver and what it knows of the arena.
+/// A SAT solver, with the encoder for the terms of the arena.
 struct Side {
     solver: CadicalSolver,
     encoder: CnfEncoder,
@@ -92,7 +92,7 @@ impl Side {
 }
 
 impl<'a> Search<'a> {
-    /// Copies the question.
+    /// Copies the question to an arena of its own.
     pub(super) fn new(
         arena: &TermArena,
         question: &Question,
@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Starts with a vector that may be a witness in many places.
+    /// Starts with a vector that may be a witness for many universal values.
     pub(super) fn start_with(&mut self, source: &TermArena, question: &Question, hint: &[Term]) {
         let numbers: FxHashMap<VarId, usize> =
             question.universal.iter().enumerate().map(|(number, &var)| (var, number)).collect();
@@ -148,34 +148,34 @@ impl<'a> Search<'a> {
         self.vectors.push(vector);
     }
 
-    /// Candidates and witnesses until one side gives up.
-    pub(super) fn run(&mut self) -> Result<Outcome, UnknownReason> {
+    /// Alternates between candidates and witnesses until the question is decided.
+    pub(super) fn run(&mut self) -> Result<Decision, UnknownReason> {
         loop {
             if let Some(reason) = self.limits.stop_reason(self.interrupt) {
                 return Err(reason);
             }
             let limits = self.remaining()?;
             match self.candidates.solver.solve(&[], &limits) {
-                Answer::Unsat => return Ok(Outcome::True),
+                Answer::Unsat => return Ok(Decision::True),
                 Answer::Unknown(reason) => return Err(reason),
                 Answer::Sat => {}
             }
             let candidate = self.candidates.values(&self.candidate_lits);
             if self.current.is_none() {
                 let Ok(values) = self.find_witness(&candidate, &[])? else {
-                    return Ok(Outcome::False(candidate));
+                    return Ok(Decision::False(candidate));
                 };
                 if self.start_from(&values) {
                     continue;
                 }
             }
             if !self.repair(&candidate)? {
-                return Ok(Outcome::False(candidate));
+                return Ok(Decision::False(candidate));
             }
         }
     }
 
-    /// What is left of the limits.
+    /// The limits for the rest of the search.
     fn remaining(&self) -> Result<Limits, UnknownReason> {
         let mut limits = self.limits.clone();
         let sides = [&self.candidates, &self.witnesses].map(|side| side.solver.statistics());
@@ -189,8 +189,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// All values of a point with this candidate where the matrix and the wishes are true; or the wishes that
-    /// exclude it, none of them if the candidate does.
+    /// Values of all variables with this candidate under which the matrix and the wishes are true. If there are none,
+    /// the wishes that are in conflict with the candidate; the list is empty if the candidate alone has no witness.
     fn find_witness(
         &mut self,
         candidate: &[bool],
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The first vector, from the shapes; returns whether it is a witness at the point.
+    /// Makes the first vector from the structure of the matrix; returns whether it is a witness at the point.
     fn start_from(&mut self, values: &[bool]) -> bool {
         self.point.move_to(values);
         let (limits, interrupt) = (self.limits, self.interrupt);
@@ -238,7 +238,7 @@ impl<'a> Search<'a> {
         Substitution::new(vector.iter().enumerate().map(|(j, &term)| (VarId::from_index(offset + j), term)))
     }
 
-    /// Makes a vector the one that is repaired.
+    /// Makes a vector the current one.
     fn adopt(&mut self, vector: Vec<Term>) {
         let mut substitution = self.substitution(&vector);
         let roots: Vec<Term> = self.circuit.conjuncts.iter().map(|conjunct| conjunct.term).collect();
@@ -246,10 +246,10 @@ impl<'a> Search<'a> {
         self.current = Some(Current { vector, conjuncts });
     }
 
-    /// Makes the current vector a witness for `candidate`, unless there is none.
+    /// Makes the current vector a witness for `candidate`; returns `false` if there is no witness.
     fn repair(&mut self, candidate: &[bool]) -> Result<bool, UnknownReason> {
         let Some(current) = self.current.take() else { return Ok(true) };
-        // The current terms do not depend on existential variables, so any values will do for these.
+        // The current terms do not depend on existential variables, so any values may be used for these.
         self.point.move_to(candidate);
         let preferred: Vec<bool> =
             current.vector.iter().map(|&term| self.point.value(&self.arena, term)).collect();
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
         let stop = || limits.stop_reason(interrupt).is_some();
         let walk = Walk::run(&self.circuit, &mut self.arena, &mut self.point, Trust::Point, &kept, &stop);
 
-        // Where a conjunct with a changed variable fails, the new terms take over.
+        // Where a conjunct with a changed variable fails, the new terms are used.
         let touched: Vec<bool> =
             self.circuit.conjuncts.iter().map(|conjunct| conjunct.mentions(&is_changed)).collect();
         let failing = current.conjuncts.iter().zip(&touched).filter(|&(_, &is_touched)| is_touched);
@@ -294,7 +294,7 @@ impl<'a> Search<'a> {
         Ok(true)
     }
 
-    /// A witness for `candidate` that has the preferred values where it can; none if there is no witness.
+    /// A witness for `candidate` with the preferred values where possible; `None` if there is no witness.
     fn find_nearest(
         &mut self,
         candidate: &[bool],
@@ -320,7 +320,7 @@ impl<'a> Search<'a> {
                 }
             }
         };
-        // Cores say too much: try to keep more.
+        // Cores are not minimal, so try to keep more of the preferred values.
         let differs = |values: &[bool], j: usize| values[offset + j] != preferred[j];
         let mut wishes: Vec<Lit> =
             (0..lits.len()).filter(|&j| !differs(&values, j)).map(|j| lits[j]).collect();
@@ -351,7 +351,7 @@ impl<'a> Search<'a> {
         self.vectors.push(witness.vector);
     }
 
-    /// Adds the work done.
+    /// Adds the work of this search to the statistics.
     pub(super) fn count(&self, statistics: &mut QbfStatistics) {
         statistics.refinements += self.vectors.len() as u64;
         statistics.structural += self.structural;
@@ -363,11 +363,11 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The vectors over the variables of the question.
+    /// The vectors in terms of the variables of the question.
     pub(super) fn witness(&self, arena: &mut TermArena, question: &Question) -> Witness {
         let width = question.existential.len();
         if self.vectors.is_empty() {
-            // The premises exclude each other, so anything is a witness; but one has to be named.
+            // The premises exclude each other, so every vector is a witness; one has to be given.
             return Witness { vectors: vec![vec![Term::FALSE; width]] };
         }
         let roots: Vec<Term> = self.vectors.concat();

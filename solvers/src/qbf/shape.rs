@@ -1,22 +1,23 @@
-//! The matrix as a circuit: gates with if-then-else recognised, who depends on what, who feeds whom.
+//! The matrix as a circuit: recognises if-then-else gates, and computes what each gate depends on and which gates use
+//! it.
 //!
-//! Variables are numbered: the universal ones are `x0 .. x(u-1)`, the existential ones follow.
+//! Variables are numbered: first the universal ones, `x0 .. x(u-1)`, then the existential ones.
 
 use cusp_encodings::term::Node;
 use cusp_encodings::{Term, TermArena, VarId};
 
-/// What a node is, without the complement bit of the edge to it.
+/// The kind of a node, without the complement bit of the edge to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// The constant.
+    /// The constant true.
     True,
     /// A variable, by number.
     Var(usize),
-    /// A conjunction that is no if-then-else.
+    /// A conjunction that is not part of an if-then-else.
     And(Term, Term),
     /// An exclusive disjunction.
     Xor(Term, Term),
-    /// Condition, then, else.
+    /// An if-then-else: condition, then-branch, else-branch.
     Ite(Term, Term, Term),
 }
 
@@ -45,7 +46,7 @@ impl Shape {
     }
 }
 
-/// A conjunct of the matrix and the existential variables in it, counted from 0.
+/// A conjunct of the matrix, with the existential variables in it, numbered from 0.
 #[derive(Debug)]
 pub(crate) struct Conjunct {
     pub(crate) term: Term,
@@ -53,7 +54,7 @@ pub(crate) struct Conjunct {
 }
 
 impl Conjunct {
-    /// Whether one of these existential variables occurs.
+    /// Whether one of these existential variables occurs in the conjunct.
     pub(crate) fn mentions(&self, is_meant: &[bool]) -> bool {
         self.existential.iter().any(|&j| is_meant[j])
     }
@@ -62,18 +63,18 @@ impl Conjunct {
 /// The gates of one matrix.
 #[derive(Debug)]
 pub(crate) struct Circuit {
-    /// What the circuit computes.
+    /// The term that the circuit computes.
     pub(crate) matrix: Term,
-    /// How many variables are universal.
+    /// The number of universal variables.
     pub(crate) universal: usize,
-    /// How many variables are existential.
+    /// The number of existential variables.
     pub(crate) existential: usize,
     /// The gates, uncomplemented, children first.
     pub(crate) gates: Vec<Term>,
-    /// Terms without existential variables that every counterexample makes true: where one of them is false,
-    /// the matrix is true whatever the existential variables are.
+    /// Terms without existential variables that are true under every counterexample: where one of them is false, the
+    /// matrix is true for all existential values.
     pub(crate) premises: Vec<Term>,
-    /// Where the premises hold, the matrix is the conjunction of these.
+    /// The conjuncts of the matrix where the premises hold.
     pub(crate) conjuncts: Vec<Conjunct>,
     shapes: Vec<Shape>,
     is_open: Vec<bool>,
@@ -81,7 +82,7 @@ pub(crate) struct Circuit {
 }
 
 impl Circuit {
-    /// Looks at the cone of `matrix`.
+    /// Builds the circuit of all gates below `matrix`.
     pub(crate) fn new(arena: &TermArena, matrix: Term, universal: usize, existential: usize) -> Circuit {
         let size = matrix.index() + 1;
         let mut circuit = Circuit {
@@ -119,7 +120,7 @@ impl Circuit {
         circuit
     }
 
-    /// Finds premises and conjuncts.
+    /// Computes the premises and conjuncts.
     fn split(&mut self, arena: &TermArena) {
         let (mut open, mut stack) = (Vec::new(), vec![!self.matrix]);
         while let Some(term) = stack.pop() {
@@ -155,7 +156,7 @@ impl Circuit {
         self.is_open[term.index()]
     }
 
-    /// The gates that a gate feeds.
+    /// The gates that have a gate as input.
     pub(crate) fn parents(&self, term: Term) -> &[Term] {
         &self.parents[term.index()]
     }

@@ -1,9 +1,9 @@
-//! Re-checking certificates: one SAT call with a fresh solver and fresh clauses.
+//! Checks certificates again: one SAT call with a fresh solver and fresh clauses.
 //!
-//! Nothing of the solver that made the certificate is used: for every vector the matrix is built again in a
-//! fresh arena, with the terms in the place of the existential variables, and encoded into a fresh solver.
-//! Building it in clauses alone, with one copy of the matrix per vector, needs no substitution, but lost the
-//! sharing between the copies: 500 vectors over 400 variables took minutes instead of a second.
+//! Nothing of the solver that made the certificate is used: for every vector the matrix is built again in a fresh
+//! arena, with the terms substituted for the existential variables, and encoded into a fresh solver. Building one
+//! copy of the matrix in clauses for each vector would need no substitution, but loses the sharing between the
+//! copies: 500 vectors over 400 variables then took minutes instead of a second.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -17,13 +17,13 @@ use crate::sat::{Answer, ClauseSink, Limits, SatSolver, UnknownReason};
 /// Whether the proof of the SAT call is checked as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proofs {
-    /// The SAT solver is believed.
+    /// The SAT solver is trusted.
     Trusted,
     /// Every step of the SAT solver is checked by [`crate::proof`].
     Checked,
 }
 
-/// Why a certificate is not accepted.
+/// Why a certificate was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -33,18 +33,18 @@ pub enum CertificateError {
     /// A vector or a list of values has the wrong length.
     #[error("{found} values are given for {expected} variables")]
     Length {
-        /// Variables of the question.
+        /// The number of variables of the question.
         expected: usize,
-        /// Values of the certificate.
+        /// The number of values in the certificate.
         found: usize,
     },
-    /// A witness uses something else than universal variables.
+    /// A term of a witness depends on a variable that is not universal.
     #[error("a term of the witness depends on `{0}`, which is not universal")]
     NotUniversal(VarId),
     /// None of the vectors is a witness for these values of the universal variables.
     #[error("there are values for which no vector of the witness works")]
     Uncovered(Vec<bool>),
-    /// The counterexample is none.
+    /// The counterexample is wrong: there are existential values for it.
     #[error("the counterexample has a witness")]
     HasWitness(Vec<bool>),
     /// The SAT solver did not decide.
@@ -52,11 +52,11 @@ pub enum CertificateError {
     Undecided(UnknownReason),
 }
 
-/// Accepts an answer if its certificate shows it.
+/// Accepts an answer if its certificate proves it.
 ///
 /// # Errors
-/// If there is no certificate, if it is not well-formed, if it does not show the answer, or if the SAT solver
-/// did not decide within `limits`.
+/// If there is no certificate, if it is not well-formed, if it does not prove the answer, or if the SAT solver did
+/// not decide within `limits`.
 pub fn verify(
     arena: &TermArena,
     question: &Question,
@@ -116,7 +116,7 @@ fn check_terms(
     Ok(())
 }
 
-/// Asserts that no vector is a witness; returns the literals of the universal variables.
+/// Asserts that no vector is a witness, and returns the literals of the universal variables.
 fn encode_witness(
     arena: &TermArena,
     question: &Question,
@@ -135,7 +135,7 @@ fn encode_witness(
     inputs(&fresh, &question.universal, &mut encoder, solver)
 }
 
-/// The literals of variables; a variable that the arena does not know gets one that nothing constrains.
+/// The literals of variables; a variable that the arena does not have gets a literal without constraints.
 fn inputs(
     arena: &TermArena,
     vars: &[VarId],

@@ -1,21 +1,21 @@
-//! Functional witnesses: from one witness to terms that work in many places.
+//! Functional witnesses: turns a witness at one point into terms that are witnesses at many points.
 //!
-//! Given a point `(x*, y*)` where the matrix is true, the walk gives every existential variable a term over
-//! the universal ones. It goes from the matrix down and asks every open gate to equal a term over `x`: the
-//! matrix `true`; a conjunction that must be true hands `true` to both sides; an equality of a closed and an
-//! open side hands the closed one over; a bare variable takes what it is asked for. Where the way down is not
-//! unique, it is taken from the shape of the wanted term if that matches, and from the point if not: the
-//! condition of an if-then-else becomes a constant and the taken branch is followed, one side of an exclusive
-//! disjunction becomes constant and the other is solved for.
+//! Given a point `(x*, y*)` where the matrix is true, the walk gives every existential variable a term over the
+//! universal ones. It starts at the matrix and asks every gate with existential variables to equal a term over `x`.
+//! The matrix should be `true`. A conjunction that should be true passes `true` to both inputs. An equality between a
+//! side with and a side without existential variables passes the latter to the former. A variable takes the term that
+//! it is asked to equal. Where there are several possibilities, the structure of the wanted term decides if it
+//! matches, and otherwise the point does: the condition of an if-then-else becomes a constant and the selected branch
+//! is followed; one input of an exclusive disjunction becomes constant and the other is solved for.
 //!
-//! Implements the refinement step of the counterexample-guided solver, see [`super::embedded`]. Any vector
-//! of terms is sound; a good one is right in many places.
+//! Implements the refinement step of the counterexample-guided solver, see [`super::embedded`]. Every vector of terms
+//! is sound; a good one is a witness at many points.
 //!
-//! Invariant (image): a gate has an image as soon as the terms chosen so far determine it, and the image is
-//! the gate with these terms substituted.
+//! Invariant (image): a gate has an image as soon as the terms chosen so far determine it, and the image is the gate
+//! with these terms substituted.
 //!
-//! Invariant (agreement): under [`Trust::Point`] every term that is asked for has at `x*` the value that its
-//! gate has at the point, hence `t(x*) = y*` and the matrix is true there.
+//! Invariant (agreement): under [`Trust::Point`], every term that a gate is asked to equal has at `x*` the value that
+//! the gate has at the point. Hence `t(x*) = y*`, and the matrix is true there.
 
 mod decide;
 mod matching;
@@ -25,21 +25,21 @@ use cusp_encodings::{Term, TermArena, VarId};
 use super::point::Point;
 use super::shape::{Circuit, Shape};
 
-/// What decides where the way down is not unique.
+/// What decides where there are several possibilities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// The shape, also for the branches to follow. The result need not be a witness at the point.
+    /// The structure, also for the branches to follow. The result need not be a witness at the point.
     Shape,
-    /// The shape; the point only selects branches. The result need not be a witness at the point.
+    /// The structure; the point only selects branches. The result need not be a witness at the point.
     Branches,
-    /// The point; a shape counts only where it agrees.
+    /// The point; structure counts only where it agrees with the point.
     Point,
 }
 
 /// The result of a walk.
 #[derive(Clone, Debug)]
 pub(crate) struct FunctionalWitness {
-    /// One term over the universal variables per existential variable.
+    /// One term over the universal variables for each existential variable.
     pub(crate) vector: Vec<Term>,
     /// The matrix with the terms substituted.
     pub(crate) matrix: Term,
@@ -51,26 +51,26 @@ pub(crate) struct Walk<'a> {
     arena: &'a mut TermArena,
     point: &'a mut Point,
     trust: Trust,
-    /// Whether there is no time left for good terms; constants will do.
+    /// Tells whether to stop looking for good terms; the remaining variables then become constant.
     stop: &'a dyn Fn() -> bool,
-    /// Per gate what it should equal.
+    /// For each gate, the term that it should equal.
     wishes: Vec<Option<Term>>,
-    /// Per gate what it equals.
+    /// For each gate, the term that it equals.
     images: Vec<Option<Term>>,
     is_settled: Vec<bool>,
-    /// Per gate whether it was compared with the premises.
+    /// For each gate, whether it was compared with the premises.
     is_compared: Vec<bool>,
-    /// Gates with a wish or a new image below, to be looked at.
+    /// Gates with a wish or with a new image of an input, which have to be examined.
     queue: Vec<Term>,
-    /// Gates with a wish and several ways down.
+    /// Gates with a wish that can be met in several ways.
     pending: Vec<Term>,
-    /// Variables that are asked to be constant: anything that says more goes first.
+    /// Variables that are asked to be constant. They are decided late, since any other term is better.
     late: Vec<Term>,
 }
 
 impl<'a> Walk<'a> {
-    /// Gives every existential variable a term, the given one if there is one. The point holds values for all
-    /// variables. When told to stop, the walk takes constants for the rest.
+    /// Gives every existential variable a term; variables with a given term keep it. The point has values for all
+    /// variables. When told to stop, the walk uses constants for the rest.
     pub(crate) fn run(
         circuit: &'a Circuit,
         arena: &'a mut TermArena,
@@ -115,7 +115,7 @@ impl<'a> Walk<'a> {
         walk.finish()
     }
 
-    /// Asks for `term` to equal `goal`; the first wish for a gate counts.
+    /// Asks `term` to equal `goal`; only the first wish for a gate counts.
     fn wish(&mut self, term: Term, goal: Term) {
         let (gate, goal) = (term.uncomplemented(), goal.complement_if(term.is_complemented()));
         let index = gate.index();
@@ -146,7 +146,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Follows the wish of a gate as far as there is one way only.
+    /// Passes the wish of a gate to its inputs as long as there is only one way to do so.
     fn look_at(&mut self, gate: Term) {
         let Some(goal) = self.wishes[gate.index()] else { return };
         match self.circuit.shape(gate) {
@@ -200,7 +200,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes what a gate equals, and everything above that follows.
+    /// Records the term that a gate equals, and the images of other gates that follow from it.
     fn set_image(&mut self, gate: Term, image: Term) {
         self.images[gate.index()] = Some(image);
         let mut changed = vec![gate];
@@ -239,7 +239,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Constants for what nobody asked for.
+    /// Uses constants for variables without a wish, and returns the result.
     fn finish(mut self) -> FunctionalWitness {
         let circuit = self.circuit;
         let mut vector = Vec::with_capacity(circuit.existential);

@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};
 use crate::tally::Tally;
 
-/// CaDiCaL, with its answers counted.
+/// CaDiCaL with counted answers.
 pub(super) struct CountedCadical {
     inner: CadicalSolver,
     tally: Arc<Tally>,
@@ -78,15 +78,15 @@ impl SatSolver for CountedCadical {
     }
 }
 
-/// An external program, and CaDiCaL for the questions that it cannot answer.
+/// An external program, with CaDiCaL as a substitute for the queries that it cannot answer.
 ///
-/// Invariant (loaded): the substitute knows the first `loaded` clauses of the program. It is told the others when
-/// it has to answer.
+/// Invariant (loaded): the substitute has the first `loaded` clauses of the program. It gets the others when it has
+/// to answer.
 pub(super) struct WithSubstitute {
     external: ExternalSat,
     substitute: CountedCadical,
     loaded: usize,
-    /// Whether the last answer is the substitute's.
+    /// Whether the last answer came from the substitute.
     substituted: bool,
 }
 
@@ -161,7 +161,8 @@ impl SatSolver for WithSubstitute {
         self.substitute.share_interrupt(interrupt);
     }
 
-    /// Questions and sizes are the program's, conflicts and decisions the substitute's, since nobody else counts.
+    /// The numbers of calls, variables and clauses are the program's. Conflicts and decisions are the substitute's,
+    /// since the program does not count them.
     fn statistics(&self) -> Statistics {
         let Statistics { solves, variables, clauses, .. } = self.external.statistics();
         Statistics { solves, variables, clauses, ..self.substitute.statistics() }

@@ -1,30 +1,30 @@
-//! A procedure with its cuts, and the order of the code between them.
+//! A procedure, its cuts, and an order of the nodes between the cuts.
 //!
-//! A block begins at a cut (or at the entry) and ends at the next cuts (or at the exit). If every cycle
-//! goes through a cut, the edges that do not lead to one are without cycles, and one order of the nodes
-//! serves all blocks of the procedure: every node comes after all nodes that lead to it.
+//! A block begins at a cut or at the entry and ends at the next cuts or at the exit. If every cycle goes through a
+//! cut, the edges that do not lead to a cut form no cycle. One order of the nodes then serves all blocks of the
+//! procedure: every node comes after all nodes that lead to it.
 
 use crate::certify::{Stop, reject};
 use crate::model::{Action, Edge, EdgeId, Node, ProcId, Procedure, Program, Var};
 
-/// A procedure, ready to be walked.
+/// A procedure, prepared for walks through its blocks.
 pub(in crate::certify) struct Body<'a> {
     /// The id of the procedure.
     pub id: ProcId,
     /// The procedure.
     pub procedure: &'a Procedure,
     is_cut: Vec<bool>,
-    /// All nodes that a block may hold, in an order that follows the edges.
+    /// All nodes that can lie in a block, ordered so that edges that do not lead to a cut go forwards.
     order: Vec<Node>,
-    /// Where a node is in `order`; [`NOWHERE`] for nodes that no block holds.
+    /// The position of each node in `order`, or [`NOWHERE`] for nodes that lie in no block.
     position: Vec<u32>,
-    /// The variables that `enforce` reads, in order.
+    /// The variables that the `enforce` of the procedure reads, sorted.
     enforced: Vec<Var>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
-/// How far the search for an order has come with a node.
+/// The state of a node in the depth-first search for an order.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     New,
@@ -59,17 +59,17 @@ impl<'a> Body<'a> {
         Ok(body)
     }
 
-    /// Whether blocks end at a node.
+    /// Whether the procedure is cut at a node, so that blocks end there.
     pub fn is_cut(&self, node: Node) -> bool {
         self.is_cut[node.index()]
     }
 
-    /// The edges of a node that a run may take: all but those that end it.
+    /// The edges that a run may take from a node; edges that end the thread are left out.
     pub fn edges_from(&self, node: Node) -> impl Iterator<Item = (EdgeId, &'a Edge)> + use<'a> {
         self.procedure.edges_from(node).filter(|(_, edge)| !matches!(edge.action, Action::EndThread))
     }
 
-    /// Where a node comes in the order of all blocks.
+    /// The position of a node in the order that all blocks share.
     pub fn position(&self, node: Node) -> u32 {
         self.position[node.index()]
     }
@@ -79,7 +79,7 @@ impl<'a> Body<'a> {
         self.order[position as usize]
     }
 
-    /// Whether assigning these variables can change what `enforce` says.
+    /// Whether an assignment to these variables can change the value of `enforce`.
     pub fn is_enforced(&self, mut assigned: impl Iterator<Item = Var>) -> bool {
         !self.enforced.is_empty() && assigned.any(|var| self.enforced.binary_search(&var).is_ok())
     }
@@ -89,7 +89,7 @@ impl<'a> Body<'a> {
         self.enforced.iter().any(|var| matches!(var, Var::Global(_)))
     }
 
-    /// Finds the order, depth first: a node is done when all that it leads to is.
+    /// Computes the order by depth-first search: a node is finished after all nodes that it leads to.
     fn sort(&mut self) -> Result<(), Stop> {
         let nodes = self.procedure.nodes as usize;
         let mut marks = vec![Mark::New; nodes];
@@ -150,8 +150,8 @@ mod tests {
         })
     }
 
-    /// Whether every cycle that the entry or a cut leads to goes through a cut, by brute force: no node
-    /// is reachable from itself without one.
+    /// Decides by brute force whether every cycle that can be reached from the entry or a cut goes through a cut: no
+    /// node may be reachable from itself without passing a cut.
     fn cuts_all_cycles(procedure: &Procedure, cuts: &[Node]) -> bool {
         let ends = |node: Node| node == Procedure::EXIT || cuts.contains(&node);
         let reach = |from: Node| {

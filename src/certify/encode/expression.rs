@@ -1,4 +1,4 @@
-//! Expressions as terms.
+//! Translates expressions to terms.
 
 use cusp_encodings::Term;
 
@@ -6,7 +6,7 @@ use super::Terms;
 use crate::certify::{Stop, reject};
 use crate::model::{Op, Place};
 
-/// The value of an expression, every choice in it a new variable.
+/// The value of an expression as a term; every choice in the expression becomes a new variable.
 pub(in crate::certify) fn encode(
     terms: &mut Terms,
     code: &[Op],

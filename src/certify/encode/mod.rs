@@ -1,8 +1,8 @@
-//! The checker's own way from programs to terms.
+//! The checker's own translation from programs to terms.
 //!
-//! Proofs that are formulas are checked by SAT. This is the translation they are checked with: written
-//! from the semantics in [`crate::model`], and sharing nothing with the encoders of the engines but the
-//! term arena itself.
+//! Certificates that consist of formulas are checked with a SAT solver. This module translates the program for these
+//! checks. It is written from the semantics in [`crate::model`] and shares nothing with the engines' encoders but the
+//! term arena.
 //!
 //! ```text
 //! expression   postfix code to one term; every `*` is a fresh variable
@@ -11,13 +11,12 @@
 //! walk         one block: from a cut to the next ones, call by call
 //! ```
 //!
-//! Invariant (one run): with values for all variables, the guards that hold are those along a single
-//! run. Where several edges leave a node, fresh variables choose one of them; a failing assertion
-//! ends the run. So guards exclude each other where paths join, and merging two states there by
-//! if-then-else is exact.
+//! Invariant (one run): under an assignment to all variables, the guards that hold are those along a single run.
+//! Where several edges leave a node, fresh variables choose one of them, and a failing assertion ends the run. So the
+//! guards of paths that join exclude each other, and merging two states by if-then-else is exact.
 //!
-//! Invariant (structure): which variables are made, and in which order, depends on the program and the
-//! certificate only, and not on what terms are simplified to.
+//! Invariant (structure): which variables are made, and in which order, depends only on the program and the
+//! certificate, and not on how terms are simplified.
 
 pub(super) mod body;
 mod expression;
@@ -33,15 +32,15 @@ use super::{Forbidden, Stop, reject};
 use crate::budget::Budget;
 use crate::model::{Program, Property, Task};
 
-/// What every walk looks at.
+/// The task, in the form that every walk uses.
 pub(super) struct Model<'a> {
-    /// The question.
+    /// The task whose verdict is checked.
     pub task: &'a Task,
-    /// Its program.
+    /// The program of the task.
     pub program: &'a Program,
     /// The nodes that must not be reached.
     pub forbidden: Forbidden,
-    /// Asked at every node.
+    /// The budget, which is polled at every node.
     pub budget: &'a Budget,
 }
 
@@ -64,7 +63,7 @@ impl<'a> Model<'a> {
     }
 }
 
-/// An arena whose variables are made in one place, so that they can be counted.
+/// A term arena that makes all its variables in one function, so that they can be counted.
 #[derive(Default)]
 pub(super) struct Terms {
     /// The arena. Variables are made by [`Terms::fresh`] only.
@@ -80,7 +79,7 @@ impl Terms {
         self.arena.var(var)
     }
 
-    /// So many new variables.
+    /// A vector of new variables.
     pub fn fresh_vector(&mut self, count: usize) -> Vec<Term> {
         (0..count).map(|_| self.fresh()).collect()
     }
@@ -90,7 +89,7 @@ impl Terms {
         self.made
     }
 
-    /// Whether two vectors agree everywhere.
+    /// A term that holds if the two terms of every pair are equal.
     pub fn equal(&mut self, pairs: impl IntoIterator<Item = (Term, Term)>) -> Term {
         let mut all = Term::TRUE;
         for (a, b) in pairs {
@@ -100,8 +99,9 @@ impl Terms {
         all
     }
 
-    /// One new variable for each item but the last: guards of which at most one holds. All of them
-    /// imply `guard`, and wherever it holds, each can be made to hold.
+    /// Divides `guard` into `count` guards. Each of them implies `guard`, no two hold together, and whenever `guard`
+    /// holds, exactly one of them does. A new variable is made for each of them but the last, so that any of them can
+    /// be made to hold.
     pub fn alternatives(&mut self, guard: Term, count: usize) -> Vec<Term> {
         let mut left = guard;
         let mut guards = Vec::with_capacity(count);
@@ -118,17 +118,18 @@ impl Terms {
     }
 }
 
-/// States at one program counter: those that some values of the variables yield under the guard.
+/// A set of states at one program counter, represented symbolically: every assignment to the variables that satisfies
+/// the guard yields one state.
 #[derive(Clone)]
 pub(super) struct State {
-    /// Which values of the variables count.
+    /// The condition under which an assignment to the variables counts.
     pub guard: Term,
-    /// Globals, then the locals of the frames on the stack.
+    /// The values of the globals, followed by the locals of the frames on the stack.
     pub values: Values,
 }
 
 impl State {
-    /// The states of both. The guards must exclude each other.
+    /// The union of two sets of states. The guards must exclude each other.
     pub fn merge(self, terms: &mut Terms, other: Self) -> Self {
         if self.guard == Term::FALSE {
             return other;
@@ -140,7 +141,7 @@ impl State {
         Self { guard: terms.arena.or(self.guard, other.guard), values }
     }
 
-    /// Only those where a condition holds.
+    /// Keeps only the states in which a condition holds.
     pub fn restrict(&mut self, terms: &mut Terms, condition: Term) {
         self.guard = terms.arena.and(self.guard, condition);
     }

@@ -1,8 +1,8 @@
-//! One term for each variable, copied only where it changes.
+//! A vector with one term for each variable, which copies share until they change.
 //!
-//! A block has a state for every node that is waiting, and most of them differ in a few variables.
-//! Terms are kept in chunks that states share; a copy costs one pointer for 32 variables, and merging
-//! two states looks only at chunks that differ.
+//! A walk keeps a state for every node that it has yet to visit, and most of these states differ in a few variables.
+//! The terms are kept in chunks that states share: a copy costs one pointer for 32 variables, and merging two states
+//! looks only at chunks that differ.
 
 use std::rc::Rc;
 
@@ -12,7 +12,7 @@ use super::Terms;
 
 const CHUNK: usize = 32;
 
-/// A vector of terms.
+/// A vector of terms with cheap copies.
 #[derive(Clone, Default)]
 pub(in crate::certify) struct Values {
     chunks: Vec<Rc<[Term; CHUNK]>>,
@@ -20,7 +20,7 @@ pub(in crate::certify) struct Values {
 }
 
 impl Values {
-    /// How many there are.
+    /// The number of terms.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -48,11 +48,12 @@ impl Values {
         self.set(self.len - 1, term);
     }
 
-    /// Drops all terms from a position on.
+    /// Shortens the vector to `len` terms.
     pub fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         self.chunks.truncate(self.len.div_ceil(CHUNK));
-        // What is beyond the end is the same in all vectors, so that equal ones are merged at no cost.
+        // All vectors have the same contents beyond their end, so that equal chunks are recognised and need no
+        // merging.
         for position in self.len..self.chunks.len() * CHUNK {
             let chunk = &mut self.chunks[position / CHUNK];
             if chunk[position % CHUNK] != Term::FALSE {
@@ -66,7 +67,7 @@ impl Values {
         self.chunks.iter().flat_map(|chunk| chunk.iter().copied()).take(self.len)
     }
 
-    /// `then` where the condition holds, and `otherwise` elsewhere.
+    /// A vector with the terms of `then` where the condition holds and those of `otherwise` elsewhere.
     pub fn choose(terms: &mut Terms, condition: Term, then: &Self, otherwise: &Self) -> Self {
         debug_assert_eq!(then.len, otherwise.len, "states of one node have the same variables");
         let mut merged = then.clone();

@@ -1,9 +1,9 @@
-//! One block: from a cut to the next ones, call by call.
+//! Walks through one block: from a cut to the next ones, stopping at every call.
 //!
-//! Nodes are visited in the order of [`Body`], so all states that come to a node are merged before its
-//! edges are looked at, and a state is dropped as soon as it has gone on. A walk stops at every call:
-//! what a call does is different in every kind of proof, so the caller of [`Walk::next_call`] decides it
-//! and hands the state behind the call to [`Walk::land`].
+//! Nodes are visited in the order of [`Body`]. So all states that arrive at a node are merged before its edges are
+//! followed, and the state of a node is dropped once its edges were followed. The effect of a call differs between
+//! the kinds of proofs. So a walk stops at every call: whoever calls [`Walk::next_call`] computes the effect and
+//! passes the state after the call to [`Walk::land`].
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use super::{Model, State, Terms, encode};
 use crate::certify::{Stop, poll, reject};
 use crate::model::{Action, Assign, Call, Edge, EdgeId, Expr, Node, Procedure, Var};
 
-/// Where the variables of the running procedure are: globals first, its locals from `base` on.
+/// Tells where a state holds the variables of the running procedure: first the globals, and from `base` on the
+/// procedure's locals.
 #[derive(Clone, Copy)]
 pub(in crate::certify) struct Frame {
     /// The position of the first local.
@@ -22,7 +23,7 @@ pub(in crate::certify) struct Frame {
 }
 
 impl Frame {
-    /// Where a variable is.
+    /// The position of a variable.
     pub fn position(self, var: Var) -> usize {
         match var {
             Var::Global(i) => i as usize,
@@ -36,50 +37,51 @@ pub(in crate::certify) struct Walk<'a> {
     model: &'a Model<'a>,
     body: &'a Body<'a>,
     frame: Frame,
-    /// States that wait at nodes, by the positions of the nodes.
+    /// The states that have arrived at nodes not visited yet, by the position of the node.
     waiting: BTreeMap<u32, State>,
-    /// The edges of the current node that were not looked at, the next one last.
+    /// Edges of the current node that were not followed yet, with the states that take them; the last one is followed
+    /// next.
     edges: Vec<(&'a Edge, EdgeId, State)>,
-    /// Where the property is violated.
+    /// The condition under which the property is violated in this block.
     pub violation: Term,
-    /// Where the block ends, and how.
+    /// The cuts where the block ends, with the states that arrive there.
     pub arrivals: BTreeMap<Node, State>,
 }
 
-/// A call on the way.
+/// A call at which a walk has stopped.
 pub(in crate::certify) struct CallSite<'a> {
-    /// The call edge.
+    /// The id of the call edge.
     pub id: EdgeId,
-    /// The same.
+    /// The call edge.
     pub edge: &'a Edge,
-    /// What is called.
+    /// The call of that edge.
     pub call: &'a Call,
-    /// The state before it.
+    /// The states before the call.
     pub state: State,
     /// The values of the arguments.
     pub args: Vec<Term>,
 }
 
 impl<'a> Walk<'a> {
-    /// A walk that has not begun. The state must satisfy `enforce`.
+    /// Starts a walk at a node with the given states, which must satisfy `enforce`.
     pub fn new(model: &'a Model<'a>, body: &'a Body<'a>, frame: Frame, from: Node, state: State) -> Self {
         let waiting = BTreeMap::from([(body.position(from), state)]);
         let arrivals = BTreeMap::new();
         Self { model, body, frame, waiting, edges: Vec::new(), violation: Term::FALSE, arrivals }
     }
 
-    /// A walk that begins behind a call from the procedure.
-    pub fn behind(model: &'a Model<'a>, body: &'a Body<'a>, frame: Frame) -> Self {
+    /// A walk without a start state, for code that continues after a call; the first state comes from [`Walk::land`].
+    pub fn after_call(model: &'a Model<'a>, body: &'a Body<'a>, frame: Frame) -> Self {
         let (waiting, arrivals) = (BTreeMap::new(), BTreeMap::new());
         Self { model, body, frame, waiting, edges: Vec::new(), violation: Term::FALSE, arrivals }
     }
 
-    /// Whose block it is.
+    /// The procedure whose block this is.
     pub fn body(&self) -> &'a Body<'a> {
         self.body
     }
 
-    /// Goes on to the next call; `None` at the end of the block.
+    /// Continues to the next call; `None` at the end of the block.
     pub fn next_call(&mut self, terms: &mut Terms) -> Result<Option<CallSite<'a>>, Stop> {
         loop {
             let Some((edge, id, state)) = self.edges.pop() else {
@@ -100,7 +102,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Control comes to a node with these states, which satisfy `enforce`.
+    /// Adds states that arrive at a node. They must satisfy `enforce`.
     pub fn land(&mut self, terms: &mut Terms, node: Node, state: State) {
         let place = if self.body.is_cut(node) {
             self.arrivals.remove(&node)
@@ -118,9 +120,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Control comes back behind a call with these values of the globals and the return slots, given as
-    /// functions of their positions; the rest of the state is the one before the call.
-    pub fn land_behind_call(
+    /// Adds states that arrive at the target of a call edge after the call returned. `global` and `slot` give the
+    /// values of globals and return slots by position; all other values are those before the call. Applies `enforce`
+    /// of the caller where it may have changed.
+    pub fn land_after_call(
         &mut self,
         terms: &mut Terms,
         edge: &Edge,
@@ -145,7 +148,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// All states have come to a node: notes a violation, and spreads them over the edges.
+    /// Visits a node after all states have arrived there: notes violations, and passes the states on to the node's
+    /// edges.
     fn visit(&mut self, terms: &mut Terms, node: Node, state: &State) -> Result<(), Stop> {
         poll(self.model.budget)?;
         if self.model.forbidden.contains(self.body.id, node) {
@@ -154,7 +158,8 @@ impl<'a> Walk<'a> {
         }
         let edges: Vec<_> = self.body.edges_from(node).collect();
         let mut guards = terms.alternatives(state.guard, edges.len());
-        // The two sides of a condition without choices exclude each other as they are.
+        // If a condition has no choices, it and its negation exclude each other, and the variable that chooses between
+        // the two edges is not used.
         if let [
             (_, Edge { action: Action::Assume(holds), .. }),
             (_, Edge { action: Action::Assume(fails), .. }),
@@ -177,7 +182,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A step that is no call.
+    /// Takes an edge that is not a call.
     fn step(&mut self, terms: &mut Terms, edge: &Edge, mut state: State) -> Result<(), Stop> {
         match &edge.action {
             Action::Skip | Action::AtomicBegin | Action::AtomicEnd => {}
@@ -204,7 +209,7 @@ impl<'a> Walk<'a> {
     }
 
     fn assign(&self, terms: &mut Terms, assign: &Assign, state: &mut State) -> Result<(), Stop> {
-        // There is no other thread: passive targets are no variables, passive conditions concern nobody.
+        // A sequential program has no other thread: passive targets denote no variable, and passive conditions hold.
         let own = || assign.pairs.iter().filter(|(target, _)| !target.passive);
         let mut after = state.values.clone();
         for &(target, value) in own() {
@@ -236,7 +241,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Only the states that satisfy the `enforce` of a procedure.
+/// Keeps only the states that satisfy the `enforce` of a procedure.
 pub(in crate::certify) fn enforce(
     model: &Model<'_>,
     procedure: &Procedure,

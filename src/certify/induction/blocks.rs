@@ -1,7 +1,7 @@
-//! Block steps: from a location to the next ones, into calls and out of them.
+//! Block steps: from a location to the next ones, through calls and returns.
 //!
-//! The frames of a call string lie one behind the other in a state, so a call appends the callee's locals
-//! and a return cuts them off; the callers' locals stay where they are.
+//! The frames of a call string lie one after the other in a state. A call appends the callee's locals and a return
+//! removes them; the callers' locals stay where they are.
 
 use cusp_encodings::Term;
 
@@ -13,21 +13,22 @@ use crate::certify::encode::walk::{CallSite, Frame, Walk, enforce};
 use crate::certify::encode::{Model, State, Terms};
 use crate::model::{Action, Node, Procedure};
 
-/// Makes block steps.
+/// Computes block steps.
 pub(super) struct Stepper<'a> {
     pub model: &'a Model<'a>,
     pub bodies: &'a [Body<'a>],
     pub locations: &'a Locations,
 }
 
-/// A procedure on the stack of one block.
+/// An activation on the stack while one block is walked through.
 struct Level<'a> {
     context: u32,
     walk: Walk<'a>,
 }
 
 impl<'a> Stepper<'a> {
-    /// One block step from everywhere; and when the property is violated on the way.
+    /// One block step from every location. Also returns the condition under which the property is violated on the
+    /// way.
     pub fn all(&self, terms: &mut Terms, moment: Moment) -> Result<(Moment, Term), Stop> {
         let mut next = Moment::new();
         let mut violation = Term::FALSE;
@@ -38,7 +39,8 @@ impl<'a> Stepper<'a> {
         Ok((next, violation))
     }
 
-    /// All runs from a location to the next ones.
+    /// Follows all runs from a location to the next ones, and adds the states there to `next`. Returns the condition
+    /// under which the property is violated.
     fn block(&self, terms: &mut Terms, location: u32, state: State, next: &mut Moment) -> Result<Term, Stop> {
         let (context, node) = self.locations.place(location);
         let walk = Walk::new(self.model, self.body(context), self.frame(context), node, state);
@@ -47,7 +49,7 @@ impl<'a> Stepper<'a> {
         while let Some(mut top) = stack.pop() {
             if let Some(site) = top.walk.next_call(terms)? {
                 let Some(callee) = self.locations.callee(top.context, site.id) else {
-                    // Control does not come there, so neither does a run.
+                    // Control does not reach the callee in this context, so no run enters it.
                     stack.push(top);
                     continue;
                 };
@@ -87,7 +89,7 @@ impl<'a> Stepper<'a> {
     }
 
     fn arrive(&self, terms: &mut Terms, next: &mut Moment, context: u32, node: Node, state: State) {
-        // Every cut that control comes to is a location.
+        // Every cut that control can reach is a location.
         if let Some(location) = self.locations.at(context, node) {
             let merged = match next.remove(&location) {
                 Some(other) => other.merge(terms, state),
@@ -112,8 +114,8 @@ impl<'a> Stepper<'a> {
         Ok(state)
     }
 
-    /// The procedure of a context returns: to the level below, or to one that was on the call string when
-    /// the block began.
+    /// The procedure of a context returns, either to the caller below it on the stack or, if it was already running
+    /// when the block began, to the caller that the call string names.
     fn leave(
         &self,
         terms: &mut Terms,
@@ -123,7 +125,7 @@ impl<'a> Stepper<'a> {
     ) -> Result<(), Stop> {
         let Some((caller, edge)) = self.locations.caller(context) else { return Ok(()) };
         let mut level = stack.pop().unwrap_or_else(|| {
-            let walk = Walk::behind(self.model, self.body(caller), self.frame(caller));
+            let walk = Walk::after_call(self.model, self.body(caller), self.frame(caller));
             Level { context: caller, walk }
         });
         let edge = self.body(caller).procedure.edge(edge);
@@ -133,7 +135,7 @@ impl<'a> Stepper<'a> {
             let mut behind = State { guard: exit.guard, values: exit.values.clone() };
             behind.values.truncate(self.locations.end(caller));
             let (global, slot) = (|i| exit.values.get(i), |i| exit.values.get(first_slot + i));
-            level.walk.land_behind_call(terms, edge, call, behind, global, slot)?;
+            level.walk.land_after_call(terms, edge, call, behind, global, slot)?;
         }
         stack.push(level);
         Ok(())

@@ -1,7 +1,7 @@
-//! Call strings and locations of a program without recursion.
+//! The call strings and locations of a program without recursion.
 //!
-//! Calls are inlined, and a chain of procedures that call the next one twice has 2^N call strings. They are
-//! counted before anything is encoded, and too many are refused.
+//! Calls are inlined, and a chain of N procedures that each call the next one twice has 2^N call strings. They are
+//! counted before anything is encoded, and a proof with too many is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,22 +12,22 @@ use crate::certify::live::Live;
 use crate::certify::{Stop, poll, reject};
 use crate::model::{Action, Call, Edge, EdgeId, Node, ProcId, Procedure, Var};
 
-/// Most call strings that are looked at.
+/// A proof about a program with more call strings than this is refused.
 pub(in crate::certify) const MOST_CALL_STRINGS: usize = 1 << 14;
-/// Most locations that are looked at.
+/// A proof about a program with more locations than this is refused.
 pub(in crate::certify) const MOST_LOCATIONS: usize = 1 << 16;
 
-/// A call string.
+/// A call string, and the procedure that it leads to.
 struct Context {
     /// The procedure that runs.
     procedure: ProcId,
-    /// The call string without its last edge, and that edge; none for the start procedure.
+    /// The call string without its last call edge, and that edge; `None` for the start procedure.
     caller: Option<(u32, EdgeId)>,
-    /// The position of the first local of the procedure that runs.
+    /// The position in a state of the running procedure's first local.
     base: usize,
 }
 
-/// All call strings and locations that control may reach. Location 0 is the first one.
+/// All call strings and locations that control may reach. Location 0 is the entry of the start procedure.
 pub(super) struct Locations {
     contexts: Vec<Context>,
     callees: BTreeMap<(u32, EdgeId), u32>,
@@ -47,7 +47,7 @@ impl Locations {
         let mut callees = BTreeMap::new();
         let mut places = vec![(0, Procedure::ENTRY)];
         let mut locals = Vec::new();
-        // Contexts are appended while they are looked at.
+        // The loop appends contexts while it goes through them.
         let mut context = 0;
         while context < contexts.len() {
             poll(model.budget)?;
@@ -74,7 +74,7 @@ impl Locations {
         Ok(Self { contexts, callees, places, numbers, locals })
     }
 
-    /// How many locations there are.
+    /// The number of locations.
     pub fn len(&self) -> u32 {
         self.places.len() as u32
     }
@@ -95,7 +95,7 @@ impl Locations {
         (self.procedure(context), self.base(context))
     }
 
-    /// How many values a state at a location has.
+    /// The number of values that a state at a location has.
     pub fn width(&self, location: u32) -> usize {
         let (context, _) = self.place(location);
         self.end(context)
@@ -116,17 +116,18 @@ impl Locations {
         self.base(context) + self.locals[context as usize]
     }
 
-    /// The call string with one more edge.
+    /// The call string with one more call edge.
     pub fn callee(&self, context: u32, edge: EdgeId) -> Option<u32> {
         self.callees.get(&(context, edge)).copied()
     }
 
-    /// The call string with one edge less, and that edge.
+    /// The call string without its last call edge, and that edge.
     pub fn caller(&self, context: u32) -> Option<(u32, EdgeId)> {
         self.contexts[context as usize].caller
     }
 
-    /// For every location, the positions of the values that make states different.
+    /// For every location, the positions of the values that are compared when two states are tested for equality: the
+    /// live variables.
     pub fn compared(&self, model: &Model<'_>) -> Result<Vec<Vec<usize>>, Stop> {
         let cuts = self.places.iter().map(|&(context, node)| (self.procedure(context), node));
         let behind_calls = self.contexts.iter().filter_map(|context| {
@@ -146,7 +147,8 @@ impl Locations {
                 })
                 .collect()
         };
-        // What the callers on a call string have to keep, by call string; callers come first.
+        // For every call string, the positions of the callers' values that are still needed after the return. Callers
+        // come before callees.
         let mut kept: Vec<Vec<usize>> = Vec::with_capacity(self.contexts.len());
         for context in &self.contexts {
             let mut mine = Vec::new();
@@ -173,7 +175,7 @@ impl Locations {
     }
 }
 
-/// What control may reach in a procedure, assuming that calls return.
+/// The cuts and calls that control may reach in a procedure, assuming that calls return.
 struct Outline<'a> {
     cuts: Vec<Node>,
     calls: Vec<(EdgeId, &'a Call)>,
@@ -203,7 +205,7 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Rejects recursion, depth first from the start.
+/// Rejects recursion, by a depth-first search of the calls from the start procedure.
 fn check_calls_are_acyclic(model: &Model<'_>, outlines: &[Outline<'_>]) -> Result<(), Stop> {
     let (mut open, mut done) = (vec![false; outlines.len()], vec![false; outlines.len()]);
     let start = model.program.start;

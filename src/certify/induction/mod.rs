@@ -1,10 +1,10 @@
-//! K-induction as a proof about a sequential program without recursion: see [`KInductive`] for what is
-//! accepted and why that is enough.
+//! Checks k-induction as a proof about a sequential program without recursion. [`KInductive`] states what is accepted
+//! and why that is enough.
 //!
 //! A run is at one location at a time. So the states after `i` block steps are kept by location, the guards of
-//! different locations exclude each other, and all block steps from all locations make one formula.
-//! That the states of a path are pairwise different is a demand for every two times and every
-//! location; such a demand is made only when the solver's example breaks it.
+//! different locations exclude each other, and the block steps from all locations form one formula. The states of a
+//! path must be pairwise different. That would be one constraint for every two times and every location, so each is
+//! added only when the solver's model violates it.
 
 mod blocks;
 mod locations;
@@ -24,10 +24,10 @@ use crate::budget::Budget;
 use crate::evidence::{KInductive, Reason};
 use crate::model::Task;
 
-/// Most block steps that are looked at.
+/// A proof with more block steps than this is refused.
 pub(super) const MOST_STEPS: usize = 100_000;
 
-/// Checks base and step.
+/// Checks the base case and the induction step.
 pub(super) fn check(task: &Task, proof: &KInductive, budget: &Budget) -> Result<(), Stop> {
     let model = Model::new(task, budget)?;
     let bodies = bodies(&model, &proof.cuts)?;
@@ -45,7 +45,7 @@ fn too_large<T>(what: &'static str, limit: usize) -> Result<T, Stop> {
     Err(Stop::Exhausted(Reason::TooLargeToCheck { what, limit }))
 }
 
-/// The states that a run may be in at one time, by location.
+/// The states that a run may be in after a number of block steps, by location.
 type Moment = BTreeMap<u32, State>;
 
 fn base(stepper: &Stepper<'_>, k: usize, budget: &Budget) -> Result<(), Stop> {
@@ -102,7 +102,7 @@ fn step(stepper: &Stepper<'_>, k: usize, budget: &Budget) -> Result<(), Stop> {
     Ok(())
 }
 
-/// The states of a location with these values, as far as they satisfy `enforce`.
+/// All states of a location with the given values that satisfy `enforce`.
 fn at(
     stepper: &Stepper<'_>,
     terms: &mut Terms,
@@ -119,9 +119,9 @@ fn at(
     Ok(state)
 }
 
-/// The demands that the solver's example breaks: two of its states are equal.
+/// The constraints that the solver's model violates because two of its states are equal.
 fn broken(questions: &mut Questions<'_>, path: &[Moment], compared: &[Vec<usize>]) -> Vec<Term> {
-    // The states of the example: at each time the location, and the values that are compared.
+    // The states of the solver's model: for each time, the location and the values that are compared.
     let mut roots = Vec::new();
     for moment in path {
         for (&location, state) in moment {

@@ -1,4 +1,4 @@
-//! The relations of a certificate by procedure and place, after a look at each on its own.
+//! The relations of a certificate, indexed by procedure and program point after each was checked to be well-formed.
 
 use rustc_hash::FxHashSet;
 
@@ -7,13 +7,13 @@ use crate::certify::{Stop, poll, reject};
 use crate::evidence::{Gate, Literal, Place, Relation, Relations, Witness};
 use crate::model::{Node, ProcId, Procedure, Program};
 
-/// Looks relations and witnesses up.
+/// Finds relations and witnesses in a certificate.
 pub(super) struct Index<'a> {
-    /// All of it.
+    /// The whole certificate.
     pub certificate: &'a Relations,
-    /// Positions of relations, by procedure and place.
+    /// The positions of the relations, sorted by procedure and place (entry failures, or a node).
     order: Vec<u32>,
-    /// Positions of witnesses, by obligation and relation.
+    /// The positions of the witnesses, sorted by obligation and relation.
     witnesses: Vec<u32>,
 }
 
@@ -47,7 +47,7 @@ impl<'a> Index<'a> {
         &self.certificate.relations[position as usize]
     }
 
-    /// The positions of the relations at a place.
+    /// The positions of the relations at a place of a procedure.
     pub fn at(&self, procedure: ProcId, place: Place) -> &[u32] {
         let key = |&i: &u32| {
             let relation = self.relation(i);
@@ -58,7 +58,7 @@ impl<'a> Index<'a> {
         &self.order[first..first + count]
     }
 
-    /// The nodes of a procedure that have a relation, in order.
+    /// The nodes of a procedure that have a relation, sorted.
     pub fn nodes(&self, procedure: ProcId) -> Vec<Node> {
         let first = self.order.partition_point(|&i| self.relation(i).procedure < procedure);
         let mine = self.order[first..].iter().map(|&i| self.relation(i));
@@ -73,7 +73,7 @@ impl<'a> Index<'a> {
         nodes
     }
 
-    /// What the certificate says about an obligation and a relation.
+    /// The witnesses of the certificate for an obligation and a relation.
     pub fn witnesses(&self, obligation: u32, relation: u32) -> impl Iterator<Item = &'a Witness> + '_ {
         let witness = |i: u32| &self.certificate.witnesses[i as usize];
         let key = move |&i: &u32| (witness(i).obligation, witness(i).relation);
@@ -82,7 +82,7 @@ impl<'a> Index<'a> {
         mine.map(move |&i| witness(i))
     }
 
-    /// The parameters of a relation that its components do not determine.
+    /// The parameters of a relation whose values do not follow from its components.
     pub fn open_parameters(&self, position: u32) -> Vec<u32> {
         let relation = self.relation(position);
         let gates = self.certificate.formulas.gates();
@@ -154,7 +154,7 @@ fn check_witness(certificate: &Relations, witness: &Witness) -> Result<(), Stop>
     Ok(())
 }
 
-/// How many values an entry state of a procedure has.
+/// The number of values in an entry state of a procedure: globals and parameters.
 pub(super) fn interface(program: &Program, procedure: &Procedure) -> usize {
     program.globals.len() + procedure.params as usize
 }

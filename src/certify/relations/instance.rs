@@ -1,11 +1,11 @@
-//! Relations as terms: their formulas with terms in the place of parameters.
+//! Instances of relations: their formulas as terms, with terms substituted for the parameters.
 //!
-//! A component of a relation that is a bare parameter, complemented or not, determines it: whatever the
-//! component is compared with is the parameter's value (the *one-point rule*). Only the other
-//! components are equations, and only the other parameters need variables or witnesses.
+//! If a component of a relation is a bare parameter, complemented or not, it determines that parameter: the term that
+//! the component is compared with gives the parameter's value (the *one-point rule*). Only the other components
+//! become equations, and only the other parameters need variables or witnesses.
 //!
-//! Invariant (rounds): the image of a gate counts for one round only, so the tables are allocated once and a
-//! small relation in a large graph costs what its own gates cost.
+//! Invariant (rounds): the image of a gate is valid for one round only. The tables are allocated once, so a small
+//! relation in a large graph costs no more than its own gates.
 
 use cusp_encodings::Term;
 use rustc_hash::FxHashMap;
@@ -29,7 +29,7 @@ impl<'a> Instances<'a> {
         Self { formulas, images, rounds, round: 0, bound: FxHashMap::default() }
     }
 
-    /// Begins a round: no parameter has a value.
+    /// Begins a round, in which no parameter has a value yet.
     fn begin(&mut self) {
         self.bound.clear();
         if self.round == u32::MAX {
@@ -39,12 +39,12 @@ impl<'a> Instances<'a> {
         self.round += 1;
     }
 
-    /// Begins a round, compares components of a relation with terms, and evaluates its guard: the
-    /// condition under which they agree. A parameter that they do not determine gets its value from `open`;
-    /// if it has none, there is no condition.
+    /// Begins a round and compares components of a relation with terms. Returns the condition under which all
+    /// components equal their terms and the relation's guard holds. A parameter that the components do not determine
+    /// gets its value from `open`.
     ///
     /// # Errors
-    /// The parameter that has no value.
+    /// Returns a parameter to which `open` gives no value.
     pub fn relate(
         &mut self,
         terms: &mut Terms,
@@ -72,10 +72,10 @@ impl<'a> Instances<'a> {
         Ok(condition)
     }
 
-    /// The value of a component in the current round; any value if there is none.
+    /// The value of a component in the current round; a fresh variable if the relation does not constrain it.
     ///
     /// # Errors
-    /// A parameter that has no value.
+    /// Returns a parameter to which `open` gives no value.
     pub fn component(
         &mut self,
         terms: &mut Terms,
@@ -88,10 +88,10 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// A formula with the values of its parameters, which `open` gives.
+    /// A formula as a term; `open` gives the values of its parameters.
     ///
     /// # Errors
-    /// A parameter that has no value.
+    /// Returns a parameter to which `open` gives no value.
     pub fn formula(
         &mut self,
         terms: &mut Terms,

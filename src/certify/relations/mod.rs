@@ -1,25 +1,25 @@
-//! Relations as a proof about a sequential program: see [`Relations`] for what is accepted.
+//! Checks relations as a proof about a sequential program. [`Relations`] states what is accepted.
 //!
-//! The theorem is the usual one for summaries. By induction over runs that have not violated the
-//! property yet, every reachable state at a cut is in the relation there, together with the entry state of
-//! its frame; what a call does is in the relation at the callee's exit; and an entry state from which the
-//! property is violated before the procedure returns is among its failures. No start state is.
+//! The theorem is the usual one for summaries. The following holds by induction over runs that have not violated the
+//! property yet: every reachable state at a cut is in the relation there, paired with the entry state of its frame;
+//! the effect of every call is in the relation at the callee's exit; and if the property is violated after an entry
+//! state before the procedure returns, that entry state is among the procedure's failures. The check shows that no
+//! start state is among the failures.
 //!
 //! # Premises and conclusions
 //!
-//! On the side of the premises a relation is a set to draw from: its parameters become variables,
-//! several relations at one place are told apart by variables that choose one, and the question stays
-//! plain SAT. On the side of the conclusion, somebody has to say which values of the parameters
-//! yield the given states. Where a component of the relation is a bare parameter, the state says it
-//! (the one-point rule); otherwise the certificate's witnesses do. With conditions `M1, M2, ..` for the
-//! relations of the union and their witnesses, the obligation is met iff `premise & !M1 & !M2 & ..` is
-//! unsatisfiable. A witness can only make a condition stronger than membership, so wrong
-//! witnesses are harmless.
+//! In a premise, a relation is a set from which a pair is drawn: its parameters become variables, further variables
+//! choose between several relations at one place, and the query stays plain SAT. In a conclusion, values of the
+//! parameters must be found that yield the given states. Where a component of the relation is a bare parameter, the
+//! state determines it (the one-point rule); the other parameters get their values from the certificate's witnesses.
+//! With conditions `M1, M2, ..` for the relations of the union and their witnesses, the obligation is met iff
+//! `premise & !M1 & !M2 & ..` is unsatisfiable. With a wrong witness a condition can only become stronger than
+//! membership, so wrong witnesses cannot make a wrong proof pass.
 //!
 //! # The numbers of obligations
 //!
-//! Obligation 0 is the start. The others follow by procedure, and in a procedure by the cut that their block
-//! begins at; only cuts that have a relation begin a block. In a block they are
+//! Obligation 0 is about the start. The others are ordered by procedure, and within a procedure by the cut at which
+//! their block begins; only cuts that have a relation begin a block. The obligations of a block are
 //! 1. one for each call edge, in the order in which the walk meets them: the entry of
 //!    the callee;
 //! 2. one for each cut where the block ends, by its node: what arrives there, over whichever edges;
@@ -27,8 +27,8 @@
 //!
 //! # The numbers of variables
 //!
-//! The variables of an obligation are those of its block; they are numbered from 0 in the order in which
-//! the block is encoded, which depends on the program and the relations, but not on witnesses:
+//! The variables of an obligation are those of its block. They are numbered from 0 in the order in which the block is
+//! encoded, which depends on the program and the relations, but not on witnesses:
 //! 1. all but one of the relations at the cut have a variable that chooses them, in their order;
 //! 2. for each of these relations: its parameters, as the guard needs them (depth first, left before right), then
 //!    those that components need and a variable for each component that may have any value, entry
@@ -40,7 +40,7 @@
 //!    parameters of the callee's failures that the call does not determine, and finally, for the exit
 //!    relations of the callee, the same as in 1 and 2 for globals and return slots.
 //!
-//! [`obligations`] hands out the same terms, so that nobody has to count.
+//! [`obligations`] passes these terms to its caller, so that the engines need not compute the numbers themselves.
 
 mod index;
 mod instance;
@@ -62,32 +62,32 @@ pub(super) fn check(task: &Task, certificate: &Relations, budget: &Budget) -> Re
     Traversal::run(task, certificate, budget, checker)
 }
 
-/// An obligation whose states do not determine the parameters of a relation they should be in.
+/// An obligation whose states do not determine all parameters of a relation that should contain them.
 #[derive(Debug)]
 pub struct Obligation<'a> {
-    /// Its number.
+    /// The number of the obligation.
     pub number: u32,
-    /// The arena of all terms.
+    /// The arena that holds all terms.
     pub arena: &'a TermArena,
-    /// The variable with number 0.
+    /// The variable that witnesses refer to as number 0.
     pub first_variable: VarId,
-    /// Which values of the variables count.
+    /// The condition under which an assignment to the variables counts.
     pub guard: Term,
     /// The entry state: globals and parameters.
     pub entry: &'a [Term],
     /// The current state: globals and locals; empty for a failure.
     pub now: &'a [Term],
-    /// The positions of the relations in whose union the pair should be; never empty.
+    /// The positions of the relations whose union should contain the pair; never empty.
     pub targets: &'a [u32],
-    /// For each of them, the parameters that are not determined.
+    /// For each of these relations, the parameters that the states do not determine.
     pub open: Vec<Vec<u32>>,
 }
 
-/// Shows all obligations that need witnesses, in their order. The program must be well-formed, as those
-/// that [`crate::lower`] makes are.
+/// Calls `visit` for every obligation that needs witnesses, in order. The program must be well-formed, as those are
+/// that [`crate::lower`] makes.
 ///
 /// # Errors
-/// What is wrong with the relations on their own, why there was no time to look, or what `visit` says.
+/// Says what is wrong with the relations, or that the budget is used up, or returns the error of `visit`.
 pub fn obligations(
     task: &Task,
     certificate: &Relations,
@@ -97,7 +97,7 @@ pub fn obligations(
     Traversal::run(task, certificate, budget, Exporter { visit })
 }
 
-/// What is shown, and where.
+/// What an obligation is about.
 enum What {
     Start,
     Call { procedure: ProcId, edge: EdgeId },
@@ -117,15 +117,15 @@ struct Goal<'t> {
     place: Place,
 }
 
-/// What is done with obligations.
+/// What a traversal does with each obligation.
 trait Conclude {
     fn conclude(&mut self, view: &mut View<'_>, goal: &Goal<'_>) -> Result<(), Stop>;
 
-    /// No values of the variables may make the term true.
+    /// Requires that a term is unsatisfiable; the sentence says what is wrong otherwise.
     fn refute(&mut self, view: &mut View<'_>, term: Term, sentence: &str) -> Result<(), Stop>;
 }
 
-/// Asks the solver.
+/// Checks every obligation with the solver.
 struct Checker<'a> {
     witness_terms: Instances<'a>,
 }
@@ -190,18 +190,18 @@ impl Checker<'_> {
         };
         self.witness_terms.formula(view.terms(), literal, &mut variable).or_else(|number| {
             reject(format!(
-                "a witness speaks of variable {number}, which obligation {} does not have",
+                "a witness refers to variable {number}, which obligation {} does not have",
                 goal.number
             ))
         })
     }
 }
 
-/// The condition under which the states of a goal are in a relation, with these values of the
-/// parameters that they do not determine.
+/// The condition under which the states of a goal are in a relation, with the given values for the parameters that
+/// the states do not determine.
 ///
 /// # Errors
-/// A parameter that has no value.
+/// Returns a parameter that has no value.
 fn member(view: &mut View<'_>, goal: &Goal<'_>, position: u32, values: &[(u32, Term)]) -> Result<Term, u32> {
     let relation = view.index.relation(position);
     let components = relation.entry.iter().chain(&relation.now).copied();
@@ -212,7 +212,7 @@ fn member(view: &mut View<'_>, goal: &Goal<'_>, position: u32, values: &[(u32, T
     view.instances.relate(&mut view.questions.terms, relation.guard, components.zip(terms), &mut open)
 }
 
-/// What is wrong if an obligation is not met.
+/// The message for an obligation that is not met.
 fn sentence(model: &Model<'_>, goal: &Goal<'_>) -> String {
     let name = |id: ProcId| &model.program.procedure(id).name;
     let whose = name(goal.procedure);
@@ -233,7 +233,7 @@ fn sentence(model: &Model<'_>, goal: &Goal<'_>) -> String {
     }
 }
 
-/// Shows obligations to somebody else.
+/// Passes obligations to the caller of [`obligations`].
 struct Exporter<'v> {
     visit: &'v mut dyn FnMut(&Obligation<'_>) -> Result<(), Stop>,
 }

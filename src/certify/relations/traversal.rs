@@ -1,4 +1,4 @@
-//! All obligations of a certificate, one after the other.
+//! Goes through all obligations of a certificate in order.
 
 use cusp_encodings::Term;
 
@@ -14,7 +14,7 @@ use crate::certify::{Stop, reject};
 use crate::evidence::{Place, Relations};
 use crate::model::{Node, ProcId, Procedure, Task};
 
-/// What there is to look at.
+/// What obligations are made from: the task, the certificate, and the solver with its terms.
 pub(super) struct View<'a> {
     pub model: &'a Model<'a>,
     pub index: &'a Index<'a>,
@@ -27,7 +27,7 @@ impl View<'_> {
         &mut self.questions.terms
     }
 
-    /// The condition for an entry state to be in a relation, as a premise.
+    /// The condition, as a premise, under which an entry state is among the failures of a procedure.
     fn may_be_failure(&mut self, procedure: ProcId, entry: &[Term]) -> Term {
         let mut any = Term::FALSE;
         for &position in self.index.at(procedure, Place::Failure) {
@@ -41,7 +41,7 @@ impl View<'_> {
     }
 }
 
-/// A parameter on the side of the premises: a new variable.
+/// Gives a parameter its value in a premise: a new variable.
 #[expect(clippy::unnecessary_wraps, reason = "one of several ways to give a parameter its value")]
 fn any_value(terms: &mut Terms, _: u32) -> Option<Term> {
     Some(terms.fresh())
@@ -66,7 +66,7 @@ impl<C: Conclude> Traversal<'_, C> {
         let obligations = traversal.next;
         match certificate.witnesses.iter().find(|witness| witness.obligation >= obligations) {
             Some(witness) => reject(format!(
-                "a witness speaks of obligation {}, and there are {obligations}",
+                "a witness refers to obligation {}, and there are {obligations}",
                 witness.obligation
             )),
             None => Ok(()),
@@ -121,7 +121,7 @@ impl<C: Conclude> Traversal<'_, C> {
         Ok(())
     }
 
-    /// All runs from a cut to the next ones.
+    /// Follows all runs from a cut to the next cuts.
     fn block(&mut self, body: &Body<'_>, from: Node) -> Result<(), Stop> {
         let model = self.view.model;
         self.first_variable = self.view.questions.begin();
@@ -142,7 +142,7 @@ impl<C: Conclude> Traversal<'_, C> {
         self.goal(What::Failure { from }, (body.id, Place::Failure), failure, &entry, &[])
     }
 
-    /// The pairs of the relations at a cut: entry and current states.
+    /// The pairs in the relations at a cut: entry states and current states.
     fn pairs(&mut self, body: &Body<'_>, at: Node) -> (Vec<Term>, State) {
         let View { model, index, instances, questions } = &mut self.view;
         let terms = &mut questions.terms;
@@ -171,8 +171,8 @@ impl<C: Conclude> Traversal<'_, C> {
         (entry, State { guard: union.guard, values: now })
     }
 
-    /// A call: its entry is shown to be covered, what it may return lands behind it. Tells when it
-    /// may fail inside.
+    /// Handles a call: its entry must be covered, and the states after its return continue the walk. Returns the
+    /// condition under which the property may be violated inside the call.
     fn call(&mut self, walk: &mut Walk<'_>, site: CallSite<'_>) -> Result<Term, Stop> {
         let model = self.view.model;
         let callee_id = site.call.callee;
@@ -189,7 +189,7 @@ impl<C: Conclude> Traversal<'_, C> {
         let place = (callee_id, Place::Node(Procedure::ENTRY));
         self.goal(what, place, inside.guard, &entry, &now)?;
 
-        // Where no locals satisfy the callee's `enforce`, it is not entered: it neither fails nor returns.
+        // If no locals satisfy the callee's `enforce`, the callee is not entered: it neither fails nor returns.
         let failure = self.view.may_be_failure(callee_id, &entry);
         let failure = self.view.terms().arena.and(inside.guard, failure);
         let View { index, instances, questions, .. } = &mut self.view;
@@ -218,7 +218,7 @@ impl<C: Conclude> Traversal<'_, C> {
             let behind = State { guard: results.guard, values: state.values };
             let global = |i| results.values.get(i);
             let slot = |i| results.values.get(model.globals() + i);
-            walk.land_behind_call(terms, edge, call, behind, global, slot)?;
+            walk.land_after_call(terms, edge, call, behind, global, slot)?;
         }
         Ok(failure)
     }

@@ -1,4 +1,4 @@
-//! The fix-points of [`super`], for one page of variables at a time.
+//! Computes the fixed points of [`super`], for one page of variables at a time.
 
 use std::cmp::Reverse;
 
@@ -8,97 +8,97 @@ use super::order::{Sweeps, Table, inverse, postorder, starts};
 use super::page::{LANES, Page};
 use crate::model::{Action, Assign, Call, Expr, Node, ProcId, Procedure, Program, Property, Var};
 
-/// Which variables a page holds.
+/// The kind of variables that a page holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The same globals in every procedure.
+    /// Globals, which are the same in every procedure.
     Globals,
-    /// Each procedure's own locals.
+    /// Locals, which each procedure has for itself.
     Locals,
 }
 
-/// What phase 1 knows about a node; see the equations in [`super`].
+/// The results of phase 1 at a node; the equations are in [`super`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Read before being written.
+    /// The variables that are read before they are written, on some path.
     pub exposed: Page,
-    /// Not written on some way to the exit.
+    /// The variables that are not written on some path to the exit.
     pub through: Page,
-    /// Written on some way.
+    /// The variables that are written on some path.
     pub modified: Page,
-    /// Read on some way.
+    /// The variables that are read on some path.
     pub referenced: Page,
 }
 
 impl Facts {
-    /// A step that does nothing.
+    /// The facts of a step that does nothing.
     const IDENTITY: Self =
         Self { exposed: Page::NONE, through: Page::ALL, modified: Page::NONE, referenced: Page::NONE };
-    /// A step that does nothing and has no end.
+    /// The facts of a step that does nothing and never ends.
     const ENDLESS: Self = Self { through: Page::NONE, ..Self::IDENTITY };
 }
 
 /// One occurrence of a variable.
 #[derive(Clone, Copy, Debug)]
 struct Mention {
-    /// Position of the variable.
+    /// The number of the variable.
     var: u32,
-    /// A numbered edge or a procedure.
+    /// The number of an edge or of a procedure, depending on `usage`.
     at: u32,
     usage: Usage,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Usage {
-    /// An edge reads its old value.
+    /// An edge reads the variable's old value.
     Read,
-    /// An edge assigns it.
+    /// An edge assigns the variable.
     Write,
-    /// It matters at every node of a procedure.
+    /// The variable matters at every node of a procedure.
     Pin,
-    /// It matters behind some call of a procedure.
+    /// The variable matters after some call of a procedure.
     Keep,
 }
 
 /// A call that returns to a node.
 struct CallSite {
     callee: ProcId,
-    /// The numbered node behind it.
+    /// The number of the node after the call.
     to: u32,
-    /// The numbered edge.
+    /// The number of the call edge.
     edge: u32,
 }
 
 /// A program prepared for the analysis, and its result for the latest page.
 pub struct Flow<'a> {
     program: &'a Program,
-    /// The number of every procedure's first node and, for edges, first edge.
+    /// The number of the first node of every procedure; `first_edge` has the same for edges.
     first_node: Vec<u32>,
     first_edge: Vec<u32>,
-    /// Procedure of every numbered node.
+    /// The procedure of every node.
     proc_of: Vec<ProcId>,
-    /// Numbered nodes where the verdict falls.
+    /// The nodes with the label that must not be reached.
     is_target: Vec<bool>,
-    /// Numbered nodes by rank: as far as there are no cycles, successors and callees come first.
+    /// The nodes sorted by rank: except on cycles, successors and callees come first.
     by_rank: Vec<u32>,
     rank: Vec<u32>,
-    /// All procedures; as far as there is no recursion, callers come before callees.
+    /// All procedures: except in recursion, callers come before callees.
     callers_first: Vec<ProcId>,
-    /// Where each procedure stands among them.
+    /// The position of each procedure in `callers_first`.
     position: Vec<u32>,
-    /// For every node the nodes whose facts depend on it.
+    /// For every node, the nodes whose facts depend on it.
     dependents: Table,
-    /// For every procedure its calls.
+    /// The calls of every procedure.
     calls: Vec<Vec<CallSite>>,
-    /// For every procedure those that call or start it.
+    /// For every procedure, the procedures that call it or start it as a thread.
     callers: Table,
     returns: Vec<bool>,
-    /// What holds where no variable is mentioned.
+    /// The facts of every node for a page of which no variable is used.
     untouched: Vec<Facts>,
-    /// Sorted by page.
+    /// The occurrences of globals and of locals, each sorted by page.
     mentions: [Vec<Mention>; 2],
 
-    // Valid for one page.
+    // The following are valid for one page.
     read: Vec<Page>,
     written: Vec<Page>,
     pinned: Vec<Page>,
@@ -175,7 +175,7 @@ impl<'a> Flow<'a> {
             first_node,
             first_edge,
         };
-        // With nothing read or written, only the ways to the exits are left.
+        // If nothing is read or written, the facts only tell which nodes have a path to the exit.
         flow.saturate(Scope::Globals, &vec![true; procedures.len()]);
         flow.untouched = flow.facts.clone();
         for proc in program.procedure_ids() {
@@ -184,7 +184,7 @@ impl<'a> Flow<'a> {
         flow
     }
 
-    /// Whether some way leads from the entry to the exit.
+    /// Whether some path leads from the entry to the exit.
     pub fn returns(&self, proc: ProcId) -> bool {
         self.returns[proc.index()]
     }
@@ -194,12 +194,12 @@ impl<'a> Flow<'a> {
         (0..self.program.procedure(proc).nodes as usize).map(Node::from_index)
     }
 
-    /// What phase 1 found at a node for the latest page.
+    /// The results of phase 1 at a node, for the latest page.
     pub fn facts(&self, proc: ProcId, node: Node) -> Facts {
         self.facts[self.number(proc, node)]
     }
 
-    /// What is live at a node, for the latest page.
+    /// The live variables at a node, for the latest page.
     pub fn live(&self, proc: ProcId, node: Node) -> Page {
         let facts = self.facts(proc, node);
         facts.exposed | facts.through & self.context[proc.index()]
@@ -237,7 +237,7 @@ impl<'a> Flow<'a> {
         &mut table[mention.at as usize]
     }
 
-    /// The procedures whose facts may differ from the untouched ones.
+    /// The procedures whose facts may differ from those in `untouched`.
     fn active(&self, scope: Scope, page: usize, mentions: &[Mention]) -> Vec<bool> {
         let procedures = &self.program.procedures;
         if scope == Scope::Locals {
@@ -266,7 +266,7 @@ impl<'a> Flow<'a> {
         active
     }
 
-    /// Phase 1: the least facts of all nodes of the active procedures.
+    /// Phase 1: computes the least facts of all nodes of the active procedures.
     fn saturate(&mut self, scope: Scope, active: &[bool]) {
         let mut work = Sweeps::new(self.facts.len());
         for (rank, &node) in self.by_rank.iter().enumerate() {
@@ -293,7 +293,7 @@ impl<'a> Flow<'a> {
         }
     }
 
-    /// The right side of the equations for one node.
+    /// The right-hand side of the equations for one node.
     fn evaluate(&self, number: usize, scope: Scope) -> Facts {
         let proc = self.proc_of[number];
         let node = Node::from_index(number - self.first_node[proc.index()] as usize);
@@ -309,7 +309,8 @@ impl<'a> Flow<'a> {
         for (id, edge) in self.program.procedure(proc).edges_from(node) {
             let written = self.written[self.first_edge[proc.index()] as usize + id.index()];
             let read = self.read[self.first_edge[proc.index()] as usize + id.index()];
-            // What runs before the step ends, and what runs besides it.
+            // The facts of the code that runs as part of the step, whether the step can end, and the facts of a
+            // thread that it starts.
             let (body, ends, started) = match &edge.action {
                 Action::EndThread => (Facts::ENDLESS, false, Facts::ENDLESS),
                 Action::Call(call) => {
@@ -340,7 +341,7 @@ impl<'a> Flow<'a> {
         facts
     }
 
-    /// Phase 2: what is live behind the calls of every procedure.
+    /// Phase 2: computes what is live after the calls of every procedure.
     fn spread_contexts(&mut self) {
         let mut work = Sweeps::new(self.context.len());
         (0..self.context.len() as u32).for_each(|position| work.add(position));
@@ -364,7 +365,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// All occurrences of globals and of locals, each sorted by variable.
+/// All occurrences of globals and of locals, each list sorted by variable.
 fn collect_mentions(program: &Program, first_edge: &[u32]) -> [Vec<Mention>; 2] {
     let mut mentions = Mentions { program, found: [Vec::new(), Vec::new()] };
     for (proc, procedure) in program.procedure_ids().zip(&program.procedures) {
@@ -387,7 +388,7 @@ fn collect_mentions(program: &Program, first_edge: &[u32]) -> [Vec<Mention>; 2] 
             }
         }
     }
-    // The order within a page is of no account: all of it ends in sets.
+    // The order within a page does not matter, since the occurrences are collected into sets.
     mentions.found.each_mut().into_iter().for_each(|found| found.sort_unstable_by_key(|m| m.var));
     mentions.found
 }
@@ -406,11 +407,12 @@ impl Mentions<'_> {
         self.found[scope as usize].push(Mention { var, at, usage });
     }
 
-    /// The reads of an expression; new values of assigned variables are no reads of the old ones.
+    /// Records the reads of an expression. Reading the new value of an assigned variable is not a read of its old
+    /// value.
     fn reads(&mut self, proc: ProcId, at: u32, expr: Expr, is_assigned: impl Fn(Var) -> bool) {
         for place in self.program.exprs.reads(expr) {
             if place.passive {
-                // Another thread's copy, wherever in the procedure that thread may be.
+                // The copy of another thread is read, and that thread may be anywhere in the procedure.
                 self.add(place.var, proc.index() as u32, Usage::Pin);
             } else if !(place.primed && is_assigned(place.var)) {
                 self.add(place.var, at, Usage::Read);

@@ -1,6 +1,6 @@
-//! Orders and lists that make the fix-points of [`super::flow`] fast.
+//! Orders and work lists that make the fixed points of [`super::flow`] fast.
 
-/// Rows of numbers in one list.
+/// Rows of numbers, stored in one list.
 pub struct Table {
     first: Vec<u32>,
     items: Vec<u32>,
@@ -28,7 +28,7 @@ impl Table {
     }
 }
 
-/// The first number of every group, and one past the last.
+/// The first number of every group of consecutive numbers, and one past the last number.
 pub fn starts(sizes: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut total = 0;
     let mut starts = vec![0];
@@ -39,40 +39,40 @@ pub fn starts(sizes: impl Iterator<Item = usize>) -> Vec<u32> {
     starts
 }
 
-/// Where each number stands in a permutation.
+/// The position of each number in a permutation.
 pub fn inverse(permutation: impl Iterator<Item = usize>, count: usize) -> Vec<u32> {
     let mut inverse = vec![0; count];
     permutation.enumerate().for_each(|(position, item)| inverse[item] = position as u32);
     inverse
 }
 
-/// A list of work that is done in sweeps from the lowest position to the highest.
+/// A work list that is processed in sweeps from the lowest position to the highest.
 ///
-/// What is added ahead of the sweep is done by it, the rest by the next one. To go back to
-/// the lowest position at once would run every cycle to its end for each single fact that
-/// reaches it, which costs a factor of hundreds on large recursive programs.
+/// A position that is added ahead of the current one is processed in the same sweep, all others in the next one.
+/// Returning to the lowest position at once would propagate every single fact around a cycle before the next one is
+/// considered, which is slower by a factor of hundreds on large recursive programs.
 pub struct Sweeps {
-    /// One bit for each position that waits.
+    /// One bit for each position that is on the list.
     waiting: Vec<u64>,
     count: usize,
-    /// The sweep has passed the positions below.
+    /// The current sweep has passed all positions below this one.
     here: usize,
 }
 
 impl Sweeps {
-    /// Nothing to do yet.
+    /// An empty work list.
     pub fn new(positions: usize) -> Self {
         Self { waiting: vec![0; positions.div_ceil(64)], count: 0, here: 0 }
     }
 
-    /// Puts a position on the list, if it is not there.
+    /// Adds a position, if it is not on the list yet.
     pub fn add(&mut self, position: u32) {
         let (word, bit) = (position as usize / 64, 1 << (position % 64));
         self.count += usize::from(self.waiting[word] & bit == 0);
         self.waiting[word] |= bit;
     }
 
-    /// Takes the next position off the list.
+    /// Removes the next position from the list and returns it.
     pub fn next(&mut self) -> Option<usize> {
         if self.count == 0 {
             return None;
@@ -91,7 +91,7 @@ impl Sweeps {
     }
 }
 
-/// All nodes in the order in which a depth-first search leaves them.
+/// All nodes in the order in which a depth-first search finishes them.
 pub fn postorder(successors: &Table) -> Vec<u32> {
     let nodes = successors.first.len() - 1;
     let mut order = Vec::with_capacity(nodes);
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn successors_come_first_where_there_is_no_cycle() {
-        // 0 -> 2 -> 1 -> 2, 3 -> 0
+        // The edges are 0 -> 2, 2 -> 1, 1 -> 2 and 3 -> 0.
         let pairs = [(0, 2), (2, 1), (1, 2), (3, 0)];
         assert_eq!(postorder(&Table::new(4, pairs.iter().copied())), [1, 2, 0, 3]);
     }

@@ -1,26 +1,26 @@
-//! Sets of 256 variables, stored once each.
+//! Sets of 256 variables, each different set stored once.
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
 use rustc_hash::FxHashMap;
 
-/// Variables in a page.
+/// The number of variables in a page.
 pub const LANES: usize = 64 * WORDS;
 
-// Four words make one vector register; a page number, 32 bits, then stands for 256.
+// Four words fit into one vector register, and one 32-bit page number then represents 256 bits.
 const WORDS: usize = 4;
 
-/// A set of variables that are counted from the first one of the page.
+/// A set of variables, numbered from the first one of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Page([u64; WORDS]);
 
 impl Page {
-    /// No variable.
+    /// The empty set.
     pub const NONE: Self = Self([0; WORDS]);
-    /// Every variable, declared or not.
+    /// The set of all variables, declared or not.
     pub const ALL: Self = Self([u64::MAX; WORDS]);
 
-    /// The first `count` variables, at most all.
+    /// The set of the first `count` variables, or of all if `count` exceeds the size of a page.
     pub fn first(count: usize) -> Self {
         Self(std::array::from_fn(|word| match count.saturating_sub(64 * word) {
             bits @ 0..64 => (1 << bits) - 1,
@@ -38,7 +38,7 @@ impl Page {
         self.0[lane / 64] |= 1 << (lane % 64);
     }
 
-    /// All variables of the set, in order.
+    /// All variables of the set, sorted.
     pub fn lanes(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(word, mut bits)| {
             std::iter::from_fn(move || {
@@ -77,16 +77,16 @@ impl Not for Page {
     }
 }
 
-/// A table of different pages.
+/// A table of pages without duplicates.
 #[derive(Clone, Debug, Default)]
 pub struct Pages {
     pages: Vec<Page>,
-    /// Empty once the table is sealed: reading needs numbers only.
+    /// The number of each page. It is emptied when the table is sealed, since reading needs only the numbers.
     index: FxHashMap<Page, u32>,
 }
 
 impl Pages {
-    /// The number of a page.
+    /// The number of a page, which is added if it is new.
     pub fn intern(&mut self, page: Page) -> u32 {
         *self.index.entry(page).or_insert_with(|| {
             self.pages.push(page);
@@ -99,13 +99,13 @@ impl Pages {
         self.pages[number as usize]
     }
 
-    /// Ends the construction and frees what only it needs.
+    /// Ends the construction of the table and frees the memory that only construction needs.
     pub fn seal(&mut self) {
         self.index = FxHashMap::default();
         self.pages.shrink_to_fit();
     }
 
-    /// Bytes held by the pages.
+    /// The number of bytes that the pages use.
     pub fn bytes(&self) -> usize {
         self.pages.len() * size_of::<Page>()
     }

@@ -1,12 +1,13 @@
-//! Steps that do nothing.
+//! Removes steps that do nothing.
 //!
-//! A node with one edge, which does nothing, is the node that the edge leads to. Of edges that do the same
-//! between the same nodes one is left. Where `assume e` and `assume !e` lead to the same node, nothing is
-//! assumed; where an edge that does nothing leads to the same node as an assumption, the latter says
-//! nothing. The entry of a procedure takes over the edges of a node that it alone leads to.
+//! A node whose only edge does nothing is merged with the target of that edge. Of several edges that do the same
+//! between the same nodes, one is kept. Where `assume e` and `assume !e` lead to the same node, they are replaced by
+//! one edge that does nothing; where an edge that does nothing leads to the same node as an assumption, the
+//! assumption is removed. If the entry of a procedure is the only predecessor of a node and leads there by one edge
+//! that does nothing, the entry takes over that node's edges.
 //!
-//! A node with the forbidden label stays, and no cycle disappears: an edge that leads from a node to itself
-//! stays, even if it does nothing.
+//! A node with the forbidden label is kept, and no cycle disappears: an edge from a node to itself is kept, even if
+//! it does nothing.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +16,7 @@ use super::work::{ProcedureMap, Ways, Work, first_edges};
 use crate::model::live::order::{Table, postorder};
 use crate::model::{Action, Edge, ExprPool, Node, Op, Place, Procedure, Property};
 
-/// Takes out the steps that do nothing; says whether something changed.
+/// Removes the steps that do nothing, and tells whether anything has changed.
 pub(super) fn collapse(work: &mut Work, keep: Keep) -> bool {
     let program = &mut work.task.program;
     let mut changed = false;
@@ -42,15 +43,16 @@ struct Graph<'a> {
     map: &'a mut ProcedureMap,
     exprs: &'a ExprPool,
     keep: Keep,
-    /// By edge.
+    /// For each edge, whether it was removed.
     gone: Vec<bool>,
-    /// By node: the node it is, or one on the way there.
+    /// For each node, the node it was merged with or another one on the way to it (a union-find forest).
     is: Vec<Node>,
     similar: FxHashMap<Doing, usize>,
     skips: FxHashMap<Node, usize>,
 }
 
-/// What an edge does, so that edges can be compared: target, kind and number of assigned variables, code.
+/// What an edge does, in a form that can be compared: the target node, the kind of action with the number of assigned
+/// variables, and the code.
 type Doing = (Node, usize, Vec<Op>);
 
 impl<'a> Graph<'a> {
@@ -67,7 +69,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Merges edges and chains, successors first.
+    /// Merges edges and chains of nodes, successors first.
     fn collapse(&mut self, stays: &[bool], through: &mut [Ways]) {
         let nodes = self.procedure.nodes as usize;
         let pairs = self.procedure.edges.iter().map(|e| (e.from.index() as u32, e.to.index() as u32));
@@ -99,7 +101,7 @@ impl<'a> Graph<'a> {
         first[node.index()] as usize..first[node.index() + 1] as usize
     }
 
-    /// The node that a node is, found in ever shorter chains.
+    /// The node that a node was merged with. Shortens the chains that it follows.
     fn find(&mut self, mut node: Node) -> Node {
         while self.is[node.index()] != node {
             let next = self.is[node.index()];
@@ -156,7 +158,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Finds the node whose edges the entry takes over.
+    /// Finds the node whose edges the entry takes over, if there is one.
     fn merge_entry(&mut self, stays: &[bool], through: &mut [Ways]) -> Option<Node> {
         let mut left = self.edges_of(Procedure::ENTRY).filter(|&i| !self.gone[i]);
         let (Some(only), None) = (left.next(), left.next()) else { return None };
@@ -174,7 +176,7 @@ impl<'a> Graph<'a> {
         Some(next)
     }
 
-    /// Gives what is left new numbers; says whether something is gone.
+    /// Renumbers what is left, and tells whether anything was removed.
     fn rebuild(self, entry: Option<Node>) -> bool {
         if !self.gone.contains(&true) {
             return false;
@@ -189,7 +191,7 @@ impl<'a> Graph<'a> {
         let mut edges = Vec::new();
         let mut origins = Vec::new();
         for &node in &left {
-            // The entry has the edges of the node that it took over.
+            // The entry gets the edges of the node that it took over.
             let at = entry.filter(|_| node == Procedure::ENTRY).unwrap_or(node);
             nodes.push(map.nodes[at.index()]);
             let range =
@@ -227,7 +229,7 @@ fn does_nothing(edge: &Edge) -> bool {
     matches!(edge.action, Action::Skip | Action::AtomicBegin | Action::AtomicEnd)
 }
 
-/// What an edge does, unless it calls or ends.
+/// What an edge does in a comparable form; `None` for calls and other actions that are not compared.
 fn doing(edge: &Edge, exprs: &ExprPool) -> Option<Doing> {
     let (kind, code) = match &edge.action {
         Action::Skip | Action::AtomicBegin | Action::AtomicEnd => (0, Vec::new()),
@@ -236,7 +238,7 @@ fn doing(edge: &Edge, exprs: &ExprPool) -> Option<Doing> {
         Action::Assign(assign) => {
             let mut code = Vec::new();
             for (target, value) in &assign.pairs {
-                // No right side reads a new value, so it can stand for the target.
+                // No right side reads a new value, so the read of a new value can represent the target.
                 code.push(Op::Read(Place { var: target.var, primed: true, passive: target.passive }));
                 code.extend_from_slice(exprs.ops(*value));
             }
@@ -248,7 +250,7 @@ fn doing(edge: &Edge, exprs: &ExprPool) -> Option<Doing> {
     Some((edge.to, kind, code))
 }
 
-/// What the other side of a condition would do.
+/// What the other branch of a condition would do.
 fn opposite((to, kind, code): &Doing) -> Option<Doing> {
     if *kind != 1 {
         return None;

@@ -1,31 +1,31 @@
-//! Which variables are constant where, and where control can come at all.
+//! Computes which variables are constant at which nodes, and which nodes control can reach.
 //!
-//! Implements: M. N. Wegman, F. K. Zadeck, "Constant propagation with conditional branches", 1991,
-//! over whole control-flow graphs instead of single assignments, and between procedures: what is known at
-//! the entry of a procedure is what all calls agree on, what is known behind a call about globals and
-//! return values is what is known at the exit of the callee. Steps that the known values forbid are not
-//! followed. Besides assignments, conditions teach: behind `assume x & !y`, `x` and `y` are known.
+//! Implements: M. N. Wegman, F. K. Zadeck, "Constant propagation with conditional branches", 1991, over whole
+//! control-flow graphs instead of single assignments, and between procedures. The facts at the entry of a procedure
+//! are those on which all calls agree. The facts about globals and return values after a call are those at the exit
+//! of the callee. Steps that the known values forbid are not followed. Conditions yield facts as assignments do:
+//! after `assume x & !y`, `x` and `y` are known.
 //!
-//! Guarantee: the facts are an inductive invariant. Every start state agrees with the facts at the entry of
-//! the start procedure; a step from a state that agrees with the facts at its node leads to one that agrees
-//! with those at the next, and so do calls into, and returns from, procedures, frame by frame. In particular no
-//! step leads from a reachable node to one that is not.
+//! Guarantee: the facts are an inductive invariant. Every start state satisfies the facts at the entry of the start
+//! procedure. A step from a state that satisfies the facts at its node leads to a state that satisfies those at the
+//! next node; the same is true, frame by frame, of calls and returns. In particular no step leads from a reachable
+//! node to an unreachable one.
 //!
-//! Globals behind a call are known only if they are at the callee's exit, even where the callee
-//! does not assign them: then the invariant speaks of every state on its own, and a relation between entry and
-//! current states stays inductive when it is narrowed down to it.
+//! After a call, a global is known only if it is known at the callee's exit, even if the callee does not assign it.
+//! Then the invariant is a statement about single states, and a relation between entry states and current states
+//! stays inductive when it is restricted to the invariant.
 
 use super::facts::{Facts, Layout};
 use super::simplify::{Form, Simplifier};
 use crate::model::live::order::{Sweeps, Table, inverse, postorder, starts};
 use crate::model::{Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Var};
 
-/// What holds at every node of a program.
+/// The facts at every node of a program.
 #[derive(Clone, Debug)]
 pub(crate) struct Constants {
     layout: Layout,
     first_node: Vec<u32>,
-    /// By numbered node; `None` if control cannot come there. Empty if nothing was looked at.
+    /// The facts of each node; `None` if control cannot reach it. The list is empty if the program was not analysed.
     at: Vec<Option<Facts>>,
 }
 
@@ -39,12 +39,12 @@ impl Constants {
         Self { layout, first_node, at }
     }
 
-    /// Nothing is known, and control may be anywhere.
+    /// The result without an analysis: no value is known, and control may be anywhere.
     pub fn unknown(program: &Program) -> Self {
         Self { layout: Layout::new(program), first_node: Vec::new(), at: Vec::new() }
     }
 
-    /// Whether control may come to a node.
+    /// Whether control may reach a node.
     pub fn is_reachable(&self, procedure: ProcId, node: Node) -> bool {
         self.at.is_empty() || self.facts(procedure, node).is_some()
     }
@@ -64,7 +64,7 @@ impl Constants {
     }
 }
 
-/// How steps change what is known.
+/// Computes how steps change the facts.
 pub(super) struct Transfer<'a> {
     program: &'a Program,
     layout: &'a Layout,
@@ -76,7 +76,7 @@ impl<'a> Transfer<'a> {
         Self { program, layout, simplifier: Simplifier::default() }
     }
 
-    /// What is known after a step within the procedure, if it can be made.
+    /// The facts after a step within the procedure; `None` if the step is impossible.
     pub fn step(&mut self, procedure: ProcId, before: &Facts, edge: &Edge) -> Option<Facts> {
         let mut after = before.clone();
         match &edge.action {
@@ -90,7 +90,7 @@ impl<'a> Transfer<'a> {
         self.arrive(procedure, after)
     }
 
-    /// What is known at the entry of a callee, if it can be entered.
+    /// The facts at the entry of a callee; `None` if it cannot be entered.
     pub fn enter(&mut self, procedure: ProcId, before: &Facts, call: &Call) -> Option<Facts> {
         let mut entry = self.layout.nothing(call.callee);
         self.layout.copy_globals(before, &mut entry);
@@ -101,7 +101,7 @@ impl<'a> Transfer<'a> {
         self.arrive(call.callee, entry)
     }
 
-    /// What is known after the return of a call, if it can return.
+    /// The facts after a call has returned; `None` if it cannot return.
     pub fn leave(&mut self, procedure: ProcId, before: &Facts, call: &Call, exit: &Facts) -> Option<Facts> {
         let mut after = before.clone();
         self.layout.copy_globals(exit, &mut after);
@@ -115,7 +115,7 @@ impl<'a> Transfer<'a> {
         self.arrive(procedure, after)
     }
 
-    /// Narrows down what is known in a new state by `enforce`.
+    /// Adds what `enforce` implies in a new state; `None` if it cannot hold.
     fn arrive(&mut self, procedure: ProcId, mut facts: Facts) -> Option<Facts> {
         if let Some(enforce) = self.program.procedure(procedure).enforce {
             self.assume(procedure, enforce, &mut facts)?;
@@ -137,7 +137,7 @@ impl<'a> Transfer<'a> {
         self.learn(procedure, form, facts, |_| true)
     }
 
-    /// Takes over what a condition demands that has just been read.
+    /// Adds the values that a condition demands; the simplifier must have read it just before.
     fn learn(
         &self,
         procedure: ProcId,
@@ -182,12 +182,13 @@ impl<'a> Transfer<'a> {
     }
 }
 
-/// The conditions of an assignment that do not speak of other threads: there are none.
+/// The conditions of an assignment that are not about other threads. In a sequential program there is no other
+/// thread, so the rest hold.
 pub(super) fn own_conditions<'a>(program: &'a Program, assign: &'a Assign) -> impl Iterator<Item = &'a Expr> {
     assign.constrain.iter().filter(|condition| !program.exprs.reads(**condition).any(|place| place.passive))
 }
 
-/// The fix-point.
+/// The computation of the fixed point.
 struct Analysis<'a> {
     program: &'a Program,
     layout: &'a Layout,
@@ -195,9 +196,9 @@ struct Analysis<'a> {
     first_node: Vec<u32>,
     proc_of: Vec<ProcId>,
     at: Vec<Option<Facts>>,
-    /// For every procedure the numbered nodes that call it.
+    /// For every procedure, the nodes that call it.
     callers: Table,
-    /// Numbered nodes by rank: as far as there are no cycles, what comes before has a lower one.
+    /// The nodes sorted by rank: except on cycles, predecessors have a lower rank.
     by_rank: Vec<u32>,
     rank: Vec<u32>,
     work: Sweeps,
@@ -275,7 +276,7 @@ impl<'a> Analysis<'a> {
         self.first_node[id.index()] as usize + node.index()
     }
 
-    /// Control may come to a node with these facts, too.
+    /// Records that control may reach a node with these facts.
     fn merge(&mut self, id: ProcId, node: Node, facts: Facts) {
         let number = self.number(id, node);
         let changed = match &mut self.at[number] {

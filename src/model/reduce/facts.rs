@@ -1,18 +1,19 @@
-//! What is known about the variables of one scope.
+//! Facts about the variables of one scope: the globals and the locals of a procedure.
 //!
-//! Known values are kept in cubes of 128 variables: globals first, then the locals of the procedure on
-//! cubes of their own. A variable that is not tracked is never known.
+//! Known values are kept in cubes of 128 variables: first the globals, then, in cubes of their own, the locals of the
+//! procedure. The value of a variable that is not tracked is never known.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::model::cube::Cube;
 use crate::model::{ProcId, Procedure, Program, Var};
 
-/// Cubes that all nodes of a program may hold together (64 MB). Above that, only the first variables
-/// of a scope are tracked; what is not tracked is not simplified, and nothing else depends on it.
+/// The number of cubes that all nodes of a program may hold together (64 MB). If more would be needed, only the first
+/// variables of a scope are tracked. Variables that are not tracked are not simplified; nothing else depends on the
+/// limit.
 const MOST_CUBES: usize = 2 << 20;
 
-/// Where the variables of every procedure are kept.
+/// The positions of the variables of every procedure in its cubes.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     globals: u32,
@@ -33,7 +34,7 @@ impl Layout {
         }
     }
 
-    /// Nothing known in a scope.
+    /// The facts of a scope in which no value is known.
     pub fn nothing(&self, procedure: ProcId) -> Facts {
         let cubes = self.global_cubes() + (self.locals[procedure.index()] as usize).div_ceil(Cube::WIDTH);
         Facts(smallvec![Cube::ANY; cubes])
@@ -45,14 +46,14 @@ impl Layout {
         facts.0[cube].get(bit)
     }
 
-    /// Learns or forgets the value of a variable.
+    /// Sets (`Some`) or forgets (`None`) the value of a variable.
     pub fn set(&self, procedure: ProcId, facts: &mut Facts, var: Var, value: Option<bool>) {
         if let Some((cube, bit)) = self.slot(procedure, var) {
             facts.0[cube] = facts.0[cube].set(bit, value);
         }
     }
 
-    /// What is known about the globals goes from one scope to another.
+    /// Copies the facts about globals from one scope to another.
     pub fn copy_globals(&self, from: &Facts, to: &mut Facts) {
         let globals = self.global_cubes();
         to.0[..globals].copy_from_slice(&from.0[..globals]);
@@ -77,7 +78,7 @@ impl Layout {
 pub(super) struct Facts(SmallVec<[Cube; 2]>);
 
 impl Facts {
-    /// Keeps what the other scope knows too; says whether something was lost.
+    /// Keeps the facts that both have, and tells whether any was lost.
     pub fn join(&mut self, other: &Self) -> bool {
         let mut lost = false;
         for (cube, other) in self.0.iter_mut().zip(&other.0) {

@@ -1,15 +1,15 @@
-//! Variables that matter, and the program without the others.
+//! Finds the variables that matter, and removes all others from the program.
 //!
-//! A variable matters if a condition reads it (`assume`, `assert`, `enforce`, `constrain`), or if its value
-//! may flow into one that matters: by an assignment, as an argument, as a return value. All others go, and
-//! with them what is assigned to them, passed for them, and returned in them. No step then depends on
-//! whether they were there: the runs of the two programs are the same but for their values.
+//! A variable matters if a condition reads it (`assume`, `assert`, `enforce`, `constrain`), or if its value may flow
+//! into a variable that matters: by an assignment, as an argument, or as a return value. All others are removed,
+//! together with the assignments, arguments and return values for them. No step depends on the removed variables, so
+//! the two programs have the same runs except for the values of these variables.
 //!
-//! A value that nobody reads before the variable is assigned again does not count as flow. If the variable is
-//! a local, the assignment goes; where the local is dead, nothing may then be said about its value in the
-//! original program. If it is a global or passed as an argument, the value becomes `*`: callees see globals
-//! and parameters at their entry, and what they do is told apart by it, so that the reduced program must
-//! still have every entry that the original one has.
+//! A value does not count as flow if the variable is assigned again before it is read. If the variable is a local,
+//! the assignment is removed; where the local is dead, its value in the original program is then not known from the
+//! reduced one. If the variable is a global or the value is passed as an argument, the value becomes `*`: callees see
+//! globals and parameters at their entry, and their effect is distinguished by their entry state, so the reduced
+//! program must have every entry state that the original one has.
 
 use std::ops::Range;
 
@@ -18,7 +18,8 @@ use crate::model::live::Live;
 use crate::model::live::order::{Table, starts};
 use crate::model::{Action, Assign, Call, Expr, ExprPool, Node, Op, Place, ProcId, Procedure, Program, Var};
 
-/// Takes out what does not matter. If that is nothing, returns what is live where.
+/// Removes what does not matter. If there is nothing to remove, returns the live variables, which were computed on
+/// the way.
 pub(super) fn keep_what_matters(work: &mut Work) -> Option<Live> {
     let live = Live::of(&work.task);
     let scopes = Scopes::new(&work.task.program);
@@ -38,7 +39,7 @@ pub(super) fn keep_what_matters(work: &mut Work) -> Option<Live> {
     None
 }
 
-/// Numbers for all variables of a program: globals, then the locals of the procedures.
+/// Numbers all variables of a program: the globals, then the locals of each procedure.
 struct Scopes {
     globals: u32,
     first_local: Vec<u32>,
@@ -69,13 +70,13 @@ impl Scopes {
     }
 }
 
-/// Where values go.
+/// The flow of values between variables.
 struct Flows {
-    /// Numbered variables with those whose values flow into them.
+    /// Pairs of a variable and another one whose value flows into it.
     into: Vec<(u32, u32)>,
-    /// Variables that conditions read.
+    /// The variables that conditions read.
     seeds: Vec<u32>,
-    /// Something is assigned to a local, or depends on variables, that nobody reads.
+    /// Whether some assignment or argument can be removed or replaced by `*` because its value is never read.
     unread: bool,
 }
 
@@ -146,7 +147,7 @@ struct Rewriting<'a> {
 impl Rewriting<'_> {
     fn run(mut self, work: &mut Work) {
         let program = &mut work.task.program;
-        // New positions; those of variables that go are never asked for.
+        // The new positions of the variables; the entries of removed variables are not used.
         let mut positions = vec![0; self.matters.len()];
         let locals = program.procedure_ids().map(|id| self.scopes.locals(id));
         for scope in std::iter::once(0..self.scopes.globals as usize).chain(locals) {
@@ -205,7 +206,7 @@ impl Rewriting<'_> {
         procedure.locals.retain(|_| matters.next() == Some(&true));
     }
 
-    /// What is left of an assignment; false if that is nothing.
+    /// Rewrites an assignment; returns `false` if nothing of it is left.
     fn assign(
         &mut self,
         renaming: &Renaming<'_>,
@@ -272,7 +273,7 @@ impl Rewriting<'_> {
         self.matters[self.scopes.number(id, var) as usize]
     }
 
-    /// A value, or any value if nobody reads it.
+    /// The rewritten value, or `*` if the value is never read.
     fn value(&mut self, renaming: &Renaming<'_>, expr: Expr, is_read: bool) -> Expr {
         if is_read || renaming.old.reads(expr).next().is_none() {
             return self.copy(renaming, expr);
@@ -292,14 +293,14 @@ impl Rewriting<'_> {
     }
 }
 
-/// The return slots of a procedure before it is rewritten.
+/// The positions of the return slots of a procedure before it is rewritten.
 #[derive(Clone, Copy)]
 struct Frame {
     first_return: u32,
     returns: u32,
 }
 
-/// Old code and new names within one procedure.
+/// The old code and the new variable numbers within one procedure.
 struct Renaming<'a> {
     scopes: &'a Scopes,
     positions: &'a [u32],

@@ -1,36 +1,36 @@
-//! Smaller programs with the same verdict, and a way back.
+//! Makes programs smaller without changing the verdict, and records how to go back.
 //!
-//! Implements: preprocessing of sequential programs before an engine sees them. What an engine finds out
-//! about the reduced program is then *lifted* (`crate::lift`) to evidence about the original one, and
-//! that is what gets certified: nothing here has to be trusted.
+//! Implements: preprocessing of sequential programs before an engine sees them. The evidence that an engine finds for
+//! the reduced program is *lifted* (`crate::lift`) to evidence about the original one, and the lifted evidence is
+//! certified. So a bug here cannot make a wrong verdict pass.
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | `constants`, `prune` | constant propagation; unreachable code and procedures go, expressions become simpler |
-//! | `collapse` | chains of steps that do nothing become one node; edges that say the same become one |
-//! | `influence` | variables go whose values never reach a condition, and assignments that nobody reads |
+//! | `constants`, `prune` | propagates constants, removes unreachable code and procedures, simplifies expressions |
+//! | `collapse` | merges chains of steps that do nothing into one node, and edges that do the same into one |
+//! | `influence` | removes variables whose values never reach a condition, and assignments whose value is not read |
 //!
-//! The last two help each other, so they take turns until nothing changes, or a few times.
+//! The last two passes create work for each other, so they alternate until nothing changes, for a limited number of
+//! rounds.
 //!
-//! Exactness. Let `C` be the facts that `constants` finds: an inductive invariant of the original program
-//! `P`. The reduced program `Q` keeps some of `P`'s variables, and stands at some of its nodes.
-//! - *Every run of `P` is one of `Q`, but for the values of locals that are dead*: leave out the variables
-//!   that went and the nodes that are passed through. Edges that are gone forbid nothing that `C` allows,
-//!   simplified expressions have the same values under `C`, and where `Q` assigns `*`, the value of
-//!   `P` is one of the two.
-//! - *Every run of `Q` that violates the property is one of `P`, but for the values of variables that are
-//!   dead or gone*: execute the edges of `P` in its place, and prefer `Q`'s values where there is a choice.
-//!   Conditions read variables that matter and are live, so they hold in one program iff they hold in the other.
-//! - *A relation that is inductive for `Q` is inductive for `P`* once it is narrowed down to `C`, and says
-//!   nothing about variables that went and locals that are dead. That needs the first point for every single
-//!   step and for all states that `C` allows, whether they can be reached or not. It is the reason why
-//!   assignments to dead globals become `g := *` and do not go: a callee is entered with all globals, and if
-//!   a dead one had another value in `Q` than in `P`, one could not tell which entry of the callee `P` is at.
-//!   Calls that `Q` lacks cannot satisfy the callee's `enforce`, so that they neither return nor fail, whatever
-//!   the relations of the callee say of such an entry.
+//! Exactness. Let `C` be the facts that `constants` finds: an inductive invariant of the original program `P`. The
+//! reduced program `Q` has some of `P`'s variables and some of its nodes.
+//! - *Every run of `P` is a run of `Q`, except for the values of dead locals*: leave out the removed variables and
+//!   the nodes that are passed through. Removed edges allow no step from a state in `C`, simplified expressions have
+//!   the same values under `C`, and where `Q` assigns `*`, the value in `P` is one of the two.
+//! - *Every run of `Q` that violates the property is a run of `P`, except for the values of variables that are dead
+//!   or removed*: execute the edges of `P` instead, and where there is a choice, take `Q`'s values. Conditions read
+//!   variables that matter and are live, so they hold in one program iff they hold in the other.
+//! - *A relation that is inductive for `Q` is inductive for `P`*, once it is restricted to `C` and leaves removed
+//!   variables and dead locals unconstrained. That needs the first point for every single step and for all states
+//!   that `C` allows, whether they can be reached or not. It is the reason why assignments to dead globals become
+//!   `g := *` and are not removed: a callee is entered with all globals, and if a dead one could have another value
+//!   in `Q` than in `P`, the entry state of the callee in `P` would not be known. Calls that `Q` lacks cannot satisfy
+//!   the callee's `enforce`, so they neither return nor fail, whatever the relations of the callee say about such an
+//!   entry.
 //!
-//! Evidence about paths is another matter: a k-inductive proof starts its paths anywhere, where `C` need not
-//! hold, and counts states as different that differ in variables that went. [`Keep::States`] is for it.
+//! Evidence about paths is different: a k-inductive proof starts its paths at any state, even outside of `C`, and
+//! distinguishes states that differ only in removed variables. [`Keep::States`] is for such evidence.
 
 mod collapse;
 mod constants;
@@ -49,30 +49,30 @@ use super::Task;
 use super::live::Live;
 use work::{Map, Work};
 
-/// What a reduction keeps, and so what can be lifted.
+/// What a reduction preserves, and so which evidence can be lifted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// The verdict. Traces and relations can be lifted, and unrollings that leave nothing open and demand no
-    /// difference.
+    /// The verdict. Traces and relations can be lifted, and so can unrollings that leave nothing open and do not
+    /// demand that states differ.
     Verdict,
-    /// All states at all nodes that are left: only steps that do nothing go. Everything can be lifted that
-    /// speaks of nodes with a cycle, of calls, entries and exits only.
+    /// All states at all remaining nodes: only steps that do nothing are removed. All evidence can be lifted that
+    /// refers only to nodes on cycles, calls, entries and exits.
     States,
 }
 
-/// A reduced task, and the way back.
+/// A reduced task, and how to go back to the original one.
 #[derive(Debug)]
 pub struct Reduced<'a> {
-    /// The task to decide.
+    /// The reduced task.
     pub task: Task,
-    /// The way back.
+    /// How to go back to the original task.
     pub restore: Restore<'a>,
 }
 
-/// Programs that are still changing after so many rounds are rare, and change little.
+/// The largest number of rounds. Few programs still change after that many, and they change little.
 const MOST_ROUNDS: usize = 4;
 
-/// Reduces a task. One that starts threads stays as it is.
+/// Reduces a task. A task that starts threads is not changed.
 #[must_use]
 pub fn reduce(task: &Task, keep: Keep) -> Reduced<'_> {
     let program = &task.program;

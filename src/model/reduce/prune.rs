@@ -1,11 +1,11 @@
-//! The program without what control cannot reach, simplified by what is known.
+//! Removes code that control cannot reach, and simplifies the rest by the known values.
 //!
-//! An edge goes if the known values forbid it: its condition cannot hold, or `enforce` cannot behind it.
-//! One that might close a loop stays as `assume F` if control may come to both of its ends. Otherwise the
-//! loop would be gone from the reduced program, and a certificate about that would say nothing about
-//! the node where the loop of the original one has to be cut.
+//! An edge is removed if the known values forbid it: its condition cannot hold, or `enforce` cannot hold after it. An
+//! edge that might close a loop is kept as `assume F` if control may reach both of its ends. Otherwise the loop would
+//! be missing in the reduced program, and a certificate for that program would say nothing about the node where the
+//! original loop has to be cut.
 //!
-//! `enforce` is left as it is: what is known may be known because of it.
+//! `enforce` is not simplified, because the known values may follow from it.
 
 use super::constants::{Constants, Transfer, own_conditions};
 use super::facts::Facts;
@@ -17,7 +17,7 @@ use crate::model::{
     Target, Task, Var,
 };
 
-/// Cuts a task down to what control can reach.
+/// Reduces a task to what control can reach.
 pub(super) fn prune(task: &Task, constants: &Constants) -> Work {
     let program = &task.program;
     let mut ids = vec![None; program.procedures.len()];
@@ -48,7 +48,7 @@ pub(super) fn prune(task: &Task, constants: &Constants) -> Work {
                 start,
                 exprs,
                 starts_threads: false,
-                // There is no context to switch to.
+                // A sequential program has no context switches that the flag could forbid.
                 atomic_flag: None,
             },
             property: task.property.clone(),
@@ -67,7 +67,7 @@ struct Pruning<'a> {
     program: &'a Program,
     constants: &'a Constants,
     transfer: Transfer<'a>,
-    /// New ids.
+    /// The new ids of the procedures; `None` for removed ones.
     ids: &'a [Option<ProcId>],
     simplifier: Simplifier,
     exprs: ExprPool,
@@ -105,7 +105,7 @@ impl Pruning<'_> {
                 };
                 edges.push(Edge {
                     from: number[node.index()].expect("it is one of those that stay"),
-                    // Never gone to: the assertion does not pass, or the call does not return.
+                    // Control never reaches the target: the assertion does not pass, or the call does not return.
                     to: number[edge.to.index()].unwrap_or(Procedure::EXIT),
                     branch: edge.branch.filter(|_| !matches!(action, Action::Skip)),
                     silent: edge.silent && matches!(action, Action::Skip),
@@ -138,7 +138,7 @@ impl Pruning<'_> {
         (pruned, map)
     }
 
-    /// The simplified action of an edge, if it has one.
+    /// The simplified action of an edge; `None` if the edge is removed.
     fn action(&mut self, id: ProcId, facts: &Facts, edge: &Edge) -> Option<Action> {
         let layout = self.constants.layout();
         let known = |place: Place| layout.get(id, facts, place.var);
@@ -175,7 +175,7 @@ impl Pruning<'_> {
         self.simplifier.write(&mut self.exprs, |place| place)
     }
 
-    /// A condition that is not always met.
+    /// The simplified condition; `None` if it can always hold.
     fn condition(&mut self, expr: Expr, known: impl Fn(Place) -> Option<bool>) -> Option<Expr> {
         let form = self.simplifier.read(self.program.exprs.ops(expr), known);
         (!form.can_always_hold()).then(|| self.simplifier.write(&mut self.exprs, |place| place))

@@ -1,6 +1,6 @@
-//! What is needed to go back from the reduced program to the original one.
+//! The record that is needed to go back from the reduced program to the original one.
 //!
-//! The way back itself is in `crate::lift`: this layer knows nothing of evidence.
+//! The lifting itself is in `crate::lift`, since this layer does not know about evidence.
 
 use std::fmt;
 
@@ -11,27 +11,28 @@ use crate::model::live::Live;
 use crate::model::live::order::{Table, starts};
 use crate::model::{Action, Node, ProcId, Procedure, Program, Property, Task};
 
-/// The way from a reduced task back to the original one.
+/// How to go back from a reduced task to the original one.
 #[derive(Debug)]
 pub struct Restore<'a> {
     /// The original task.
     pub(crate) original: &'a Task,
-    /// What holds at the nodes of the original program.
+    /// The facts at the nodes of the original program.
     pub(crate) constants: Constants,
-    /// Where the parts of the reduced program come from.
+    /// The original part for each part of the reduced program.
     pub(crate) map: Map,
-    /// What was kept.
+    /// What the reduction preserved.
     pub(crate) keep: Keep,
-    /// By reduced procedure and node: whether control may come from there to a statement that could violate
+    /// For each procedure and node of the reduced program, whether control may reach a statement that could violate
     /// the property before the procedure returns.
     pub(crate) may_violate: Vec<Vec<bool>>,
-    /// What is live in the reduced program, if there are stale locals.
+    /// The live variables of the reduced program; present only if there are stale locals
+    /// (`ProcedureMap::is_stale`).
     pub(crate) live: Option<Live>,
     pub(super) summary: Summary,
 }
 
 impl Restore<'_> {
-    /// How much smaller the program became.
+    /// The sizes of the program before and after the reduction.
     #[must_use]
     pub fn summary(&self) -> Summary {
         self.summary
@@ -41,22 +42,22 @@ impl Restore<'_> {
 /// The size of a program before and after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The original program.
+    /// The size of the original program.
     pub before: Size,
-    /// The reduced one.
+    /// The size of the reduced program.
     pub after: Size,
 }
 
 /// The size of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Procedures.
+    /// The number of procedures.
     pub procedures: usize,
-    /// Nodes of all procedures.
+    /// The number of nodes in all procedures.
     pub nodes: usize,
-    /// Edges of all procedures.
+    /// The number of edges in all procedures.
     pub edges: usize,
-    /// Globals, and the locals of all procedures.
+    /// The number of globals and of locals in all procedures.
     pub variables: usize,
 }
 
@@ -85,8 +86,8 @@ impl fmt::Display for Summary {
     }
 }
 
-/// By procedure and node: whether control may come to a statement that could violate the property before
-/// the procedure returns, in it or in one that it calls.
+/// For each procedure and node, whether control may reach a statement that could violate the property before the
+/// procedure returns. Statements of callees count.
 pub(super) fn may_violate(task: &Task) -> Vec<Vec<bool>> {
     let procedures = &task.program.procedures;
     let first = starts(procedures.iter().map(|p| p.nodes as usize));

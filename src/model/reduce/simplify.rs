@@ -1,22 +1,22 @@
-//! Expressions made simpler by what is known.
+//! Simplifies expressions by known values of variables.
 //!
-//! Guarantee: in every state that agrees with what is known, the simplified expression can take exactly
-//! the values that the original one can. Choices are independent of each other, so the set of values
-//! follows operator by operator, and `* & *`, `x ^ *` and `!*` are all `*`.
+//! Guarantee: in every state that agrees with the known values, the simplified expression can take exactly the values
+//! that the original one can. Choices are independent of each other, so the set of values is computed operator by
+//! operator, and `* & *`, `x ^ *` and `!*` are all `*`.
 //!
-//! Every operand gets a [`Form`], operands before operators; the code is then written out from the root,
-//! and what the root does not need is never visited. Both are loops, linear in the code.
+//! Every operand gets a [`Form`], operands before operators. The code is then written starting from the root, and
+//! operands that the root does not need are not visited. Both passes are loops, linear in the size of the code.
 
 use crate::model::{Expr, ExprPool, Op, Place};
 
-/// What became of an operand.
+/// The simplified form of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// One value.
+    /// A constant.
     Const(bool),
-    /// Either value, whatever the state is.
+    /// Either value, in every state.
     Choice,
-    /// What the instruction at this position makes of the forms of its operands, or the opposite.
+    /// The result of the instruction at this position, applied to the forms of its operands, or its negation.
     Same {
         /// The position of the instruction.
         at: u32,
@@ -38,29 +38,29 @@ impl std::ops::Not for Form {
 }
 
 impl Form {
-    /// Whether it holds for some choice in every state, so that nothing need be assumed.
+    /// Whether in every state some choice makes it true, so that an assumption of it has no effect.
     pub fn can_always_hold(self) -> bool {
         matches!(self, Self::Const(true) | Self::Choice)
     }
 }
 
-/// The forms of one expression at a time; keeps its memory.
+/// Computes the forms of one expression at a time, and reuses its memory for the next.
 #[derive(Default)]
 pub(super) struct Simplifier {
     code: Vec<Op>,
     forms: Vec<Form>,
-    /// Where the operand that ends at a position begins.
+    /// For each position, the start of the operand that ends there.
     first: Vec<u32>,
 }
 
-/// What is written out next.
+/// A piece of code that is still to be written.
 enum Todo {
     Operand(Form),
     Put(Op),
 }
 
 impl Simplifier {
-    /// Finds the forms of an expression, and returns that of the whole.
+    /// Computes the forms of an expression, and returns that of the whole.
     pub fn read(&mut self, code: &[Op], known: impl Fn(Place) -> Option<bool>) -> Form {
         self.code.clear();
         self.forms.clear();
@@ -74,7 +74,7 @@ impl Simplifier {
         self.root()
     }
 
-    /// Writes the simplified expression, variables under other names.
+    /// Writes the simplified expression; `rename` gives the new names of variables.
     pub fn write(&self, pool: &mut ExprPool, rename: impl Fn(Place) -> Place) -> Expr {
         let start = pool.begin();
         let mut todo = vec![Todo::Operand(self.root())];
@@ -102,13 +102,13 @@ impl Simplifier {
                 op => op,
             };
             todo.push(Todo::Put(op));
-            // What is pushed last comes out first.
+            // The stack is last in, first out, and the operands come out in reverse order.
             todo.extend(self.operands(at).map(|operand| Todo::Operand(self.forms[operand])));
         }
         pool.finish(start)
     }
 
-    /// What must be so if the expression can hold: variables with their values.
+    /// Calls `demand` for variables and values that are necessary for the expression to be able to hold.
     pub fn demands(&self, mut demand: impl FnMut(Place, bool)) {
         let mut todo = vec![self.root()];
         while let Some(form) = todo.pop() {
@@ -127,7 +127,7 @@ impl Simplifier {
         *self.forms.last().expect("an expression is not empty")
     }
 
-    /// The ends of the operands of an instruction, the last one first.
+    /// The positions where the operands of an instruction end, starting with the last operand.
     fn operands(&self, at: usize) -> impl Iterator<Item = usize> + '_ {
         let count = match self.code[at] {
             Op::Const(_) | Op::Choice | Op::Read(_) => 0,

@@ -1,51 +1,52 @@
-//! A program on its way to the reduced one, and where its parts come from.
+//! A program that is being reduced, and the original part for each of its parts.
 //!
-//! Invariant (origin): every procedure, node, edge and variable of the program stands for one of the
-//! original program, and the map says which. Passes change program and map together, so there is one map
-//! from the result to the original, however many passes there were.
+//! Invariant (origin): every procedure, node, edge and variable of the program corresponds to one of the original
+//! program, and the map says which. Passes change program and map together, so there is one map from the result to
+//! the original, however many passes there were.
 //!
-//! Invariant (through): an original node that control only passes *through* has a list of original edges.
-//! In every state that comes there, one of them can be taken; all of them change nothing that the
-//! reduced program knows of, and all lead, through further nodes of this kind, to the same node that does
-//! belong to the reduced program. There is no cycle of such nodes.
+//! Invariant (through): an original node that control only passes *through* has a list of original edges. In every
+//! state in which control reaches it, one of these edges can be taken. None of them changes a variable of the reduced
+//! program, and all lead, through further nodes of this kind, to the same node that belongs to the reduced program.
+//! There is no cycle of such nodes.
 
 use smallvec::{SmallVec, smallvec};
 
 use crate::model::{EdgeId, Node, ProcId, Procedure, Program, Task};
 
-/// Original edges one of which is taken.
+/// Alternative original edges, of which a run takes one.
 pub(crate) type Ways = SmallVec<[EdgeId; 2]>;
 
-/// Where the parts of a program come from.
+/// The original part for each part of a reduced program.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
-    /// By global.
+    /// The original number of each global.
     pub globals: Vec<u32>,
-    /// By procedure.
+    /// The map of each procedure.
     pub procedures: Vec<ProcedureMap>,
-    /// By original procedure and node; empty if control stops there.
+    /// For each original procedure and node that control only passes through, the edges that it may take; empty for
+    /// all other nodes.
     pub through: Vec<Vec<Ways>>,
 }
 
-/// Where the parts of a procedure come from.
+/// The original part for each part of a procedure.
 #[derive(Clone, Debug)]
 pub(crate) struct ProcedureMap {
-    /// The procedure.
+    /// The original procedure.
     pub original: ProcId,
-    /// By node: the original node whose edges leave it. Control that is at the entry goes through other
-    /// nodes before it is there.
+    /// For each node, the original node whose edges leave it. At the entry, control may pass through other original
+    /// nodes before it gets there.
     pub nodes: Vec<Node>,
-    /// By edge. An edge with several ways does nothing.
+    /// The original edges of each edge. An edge with several alternatives does nothing.
     pub edges: Vec<Ways>,
-    /// By local.
+    /// The original number of each local.
     pub locals: Vec<u32>,
-    /// By local: whether assignments to it are gone whose value nobody reads. Where it is dead, it may
-    /// then have any other value in the original program.
+    /// For each local, whether assignments to it were removed because their value is not read. If so, wherever the
+    /// local is dead, it may have another value in the original program.
     pub is_stale: Vec<bool>,
 }
 
 impl Map {
-    /// Every part of a program stands for itself.
+    /// The map in which every part corresponds to itself.
     pub fn identity(program: &Program) -> Self {
         let of = |(id, procedure): (ProcId, &Procedure)| ProcedureMap {
             original: id,
@@ -61,20 +62,20 @@ impl Map {
         }
     }
 
-    /// Control stops at every node of a program.
+    /// The table for a program in which control passes through no node.
     pub fn nowhere(program: &Program) -> Vec<Vec<Ways>> {
         program.procedures.iter().map(|p| vec![Ways::new(); p.nodes as usize]).collect()
     }
 }
 
-/// A program on its way.
+/// A task that is being reduced, with its map.
 #[derive(Debug)]
 pub(super) struct Work {
     pub task: Task,
     pub map: Map,
 }
 
-/// The table of the first edges of nodes, for edges sorted by their source.
+/// The table with the first edge of each node, for edges sorted by their source.
 pub(super) fn first_edges(nodes: u32, sources: impl Iterator<Item = Node>) -> Vec<u32> {
     let mut first = vec![0; nodes as usize + 1];
     sources.for_each(|from| first[from.index() + 1] += 1);

@@ -1,30 +1,30 @@
-//! System to net.
+//! Translates systems of communicating machines to nets.
 //!
-//! A local state of a machine is a place, and its tokens are the copies there. A variable `x` has
-//! the places `x=T` and `x=F`, and, if its value may be anybody's guess, `x=*`; exactly one of them has
-//! a token, and only one. The guess is made when it is needed: from `x=*` the token can go to either
-//! of the others at any time, and whatever asks for a value needs it there. A run can make all guesses
-//! early or late, so this reaches what the semantics of [`super`] does.
+//! Every local state of a machine becomes a place, whose tokens are the copies in that state. A variable `x` has the
+//! places `x=T` and `x=F` and, if it can get an arbitrary value, `x=*`. Exactly one of these places holds a token,
+//! and exactly one. An arbitrary value is chosen when it is needed: the token can move from `x=*` to either of the
+//! other places at any time, and a condition on the value requires it there. A run can make all these choices early
+//! or late, so the net reaches what the semantics of [`super`] reaches.
 //!
-//! Each case of an edge (see [`cases`]) is a transition, or several. What the case asks of variables is
-//! taken and given back, with the new value. A variable that gets a value without being asked for
-//! is transferred there, whatever it was, so that this does not split the case.
+//! Each case of an edge (see [`cases`]) becomes one or more transitions. They take the values that the case requires
+//! and give the new values. A variable that gets a value without being read is transferred there from whichever place
+//! holds its token, so that its old value does not split the case.
 //!
-//! A rendez-vous takes a sender and a receiver, one transition for each pair of edges. A broadcast
-//! takes the sender, and moves all tokens of the states that receive.
+//! A rendez-vous takes a sender and a receiver; there is one transition for each pair of edges. A broadcast takes the
+//! sender and moves all tokens of the states that receive.
 //!
 //! # Asynchronous rendez-vous
 //!
-//! It is a rendez-vous with each of the receivers, and one transition without any, that tests that
-//! there is nobody to receive. As a zero test this is not monotone, and an engine may ignore it to
-//! prove safety. To leave it at that would invent bugs: a notification that is lost although somebody
-//! waits for it. So the transition also empties the places that it tests. In a run that obeys the test
-//! this does nothing. A weakened step, with `n > 0` receivers, ends in a marking that the rendez-vous with
-//! one of them covers: there, the sender has moved alike, and the receivers are somewhere instead of
-//! nowhere. The whole is monotone (with more copies, either a receiver was there before, or the ones that
-//! are new move), so by induction whatever the weakened net reaches is covered by something that the
-//! system reaches: **ignoring these zero tests changes no verdict**. Runs obey them all the same, and
-//! [`fire_or_replace`](crate::net::fire::fire_or_replace) finds the rendez-vous that stands in for a weakened step.
+//! It becomes a rendez-vous with each of the possible receivers, and one transition without a receiver, which tests
+//! that no copy can receive. This is a zero test and not monotone, and an engine may ignore it to prove safety. That
+//! alone would add spurious runs: a notification could be lost although a copy waits for it. So the transition also
+//! empties the places that it tests. In a run that obeys the test this has no effect. If the test is ignored while
+//! there are `n > 0` receivers, the step ends in a marking that the rendez-vous with one of them covers: there, the
+//! sender has made the same move, and the receivers still exist. The system is monotone (with more copies, either
+//! there was a receiver before, or one of the new copies receives). So, by induction, every marking that the net
+//! without these tests reaches is covered by one that the system reaches: **ignoring these zero tests changes no
+//! verdict**. Runs must obey them nevertheless, and [`fire_or_replace`](crate::net::fire::fire_or_replace) finds the
+//! rendez-vous that replaces such a step.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,14 +36,14 @@ use crate::syntax::Findings;
 use super::formula::{Case, MOST_CASES, cases};
 use super::{Channel, Edge, Event, Formula, GlobalId, LabelId, LocalState, Op, System, Value};
 
-/// Transitions, with what they move and ask for, that are written down at most: pairs of edges can
-/// be many.
+/// A limit to the total size of all transitions, counting what they move and require: there can be many pairs of
+/// edges.
 const MOST_PARTS: usize = 2_000_000;
 
-/// The net of a system; warnings come with it.
+/// Translates a system to a net; warnings come with it.
 ///
 /// # Errors
-/// If formulas distinguish too many cases, or there are too many ways to meet.
+/// Reports formulas that distinguish too many cases, and systems with too many pairs of senders and receivers.
 pub fn compile(system: &System) -> Result<(Net, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut compiler = Compiler::new(system);
     compiler.guesses();
@@ -57,9 +57,9 @@ pub fn compile(system: &System) -> Result<(Net, Vec<Diagnostic>), Vec<Diagnostic
 
 /// The places of a variable.
 struct Values {
-    /// Where the token is if it is false, and if it is true.
+    /// The places that hold the token if the value is false, and if it is true.
     decided: [PlaceId; 2],
-    /// Where it is if that is not decided yet.
+    /// The place that holds the token while the value is not chosen yet.
     open: Option<PlaceId>,
 }
 
@@ -69,14 +69,14 @@ impl Values {
     }
 }
 
-/// How others take part in a step.
+/// How other copies take part in a step.
 #[derive(Default)]
 struct Way {
-    /// The one that receives, if one does: from where, and to where.
+    /// The local states of the receiver before and after the step, if one copy receives.
     receiver: Option<(PlaceId, PlaceId)>,
-    /// What becomes of all others.
+    /// The moves of all other copies.
     moves: Vec<Move>,
-    /// What must be empty, apart from the sender.
+    /// The places that must be empty, apart from the sender.
     nobody: Vec<PlaceId>,
 }
 
@@ -84,11 +84,11 @@ struct Compiler<'s> {
     system: &'s System,
     builder: Builder,
     values: Vec<Values>,
-    /// For each machine, the places of its states.
+    /// For each machine, the places of its local states.
     states: Vec<Vec<PlaceId>>,
-    /// For each name of events, from where and to where its receivers go.
+    /// For each event name, the local states of its receivers before and after.
     receivers: Vec<BTreeSet<(PlaceId, PlaceId)>>,
-    /// So much of [`MOST_PARTS`] is left; `None` once it was not enough, which is reported once.
+    /// How much of [`MOST_PARTS`] is left; `None` after the limit was exceeded, which is reported once.
     parts_left: Option<usize>,
     findings: Findings,
 }
@@ -132,7 +132,7 @@ impl<'s> Compiler<'s> {
         Self { system, builder, values, states, receivers, parts_left: Some(MOST_PARTS), findings }
     }
 
-    /// The steps that decide what is open.
+    /// Adds the transitions that choose arbitrary values.
     fn guesses(&mut self) {
         for (values, global) in self.values.iter().zip(&self.system.globals) {
             for (open, decided) in
@@ -149,7 +149,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// The cases of a formula and updates; too many, or none, are reported.
+    /// The cases of a guard and its updates; reports an error if there are too many, and a warning if there are none.
     fn cases(
         &mut self,
         guard: &Formula,
@@ -159,7 +159,7 @@ impl<'s> Compiler<'s> {
     ) -> Vec<Case> {
         let Ok(found) = cases(guard, updates) else {
             let message = format!("this distinguishes more than {MOST_CASES} cases of the variables");
-            let help = "split it into several, or ask for fewer variables at once";
+            let help = "split it into several, or use fewer variables at once";
             self.findings.push(Diagnostic::error(span, message).help(help));
             return Vec::new();
         };
@@ -171,7 +171,7 @@ impl<'s> Compiler<'s> {
     }
 
     fn edge(&mut self, machine: usize, edge: &Edge) {
-        // An edge that receives is part of the transitions of its senders.
+        // A receiving edge is part of the transitions of its senders.
         let Some(parts_left) = self.parts_left.filter(|_| !matches!(edge.event, Some(Event::Receive(_))))
         else {
             return;
@@ -205,7 +205,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// How others can take part where this is sent.
+    /// The ways in which other copies can take part when an event is sent.
     fn ways(&self, label: LabelId) -> Vec<Way> {
         let receivers = &self.receivers[label.index()];
         let pairs = receivers.iter().map(|&pair| Way { receiver: Some(pair), ..Way::default() });
@@ -228,7 +228,7 @@ impl<'s> Compiler<'s> {
         }
     }
 
-    /// One case of one way; `None` if it changes nothing.
+    /// The transition for one case and one way; `None` if it changes nothing.
     fn transition(&self, sender: [PlaceId; 2], case: &Case, way: &Way, span: Span) -> Option<Transition> {
         let mut taken = vec![sender[0]];
         let mut given = vec![sender[1]];
@@ -238,7 +238,7 @@ impl<'s> Compiler<'s> {
         }
         let goal = |&(global, result): &(GlobalId, Option<bool>)| {
             let values = &self.values[global.index()];
-            // Whatever gets either value has a place for that.
+            // A variable that can get either value has the place `x=*`.
             let place = result.map_or(values.open, |value| Some(values.place(value)));
             place.map(|place| (global, place))
         };
@@ -256,7 +256,7 @@ impl<'s> Compiler<'s> {
             transfers.extend(others.map(|from| Move { from, flow: Flow::All(vec![to]) }));
         }
         let (take, give) = (one_of_each(taken), one_of_each(given));
-        // Where nobody must be there to move, nobody does.
+        // A copy that must not exist does not move.
         let stays = |m: &Move| m.flow.places() == [m.from];
         let others_stay = !way.nobody.is_empty() || way.moves.iter().all(stays);
         if take == give && transfers.is_empty() && others_stay {
@@ -285,12 +285,12 @@ impl<'s> Compiler<'s> {
     }
 }
 
-/// Whether the update is `x := x`, so that nobody has to know the value.
+/// Whether the update is `x := x`, so that the value need not be known.
 fn keeps_its_value((global, value): &(GlobalId, Value)) -> bool {
     matches!(value, Value::Of(formula) if formula.ops() == [Op::Global(*global)])
 }
 
-/// A token for each time that a place is listed.
+/// A marking with one token for each occurrence of a place in the list.
 fn one_of_each(places: impl IntoIterator<Item = PlaceId>) -> Marking {
     let tokens = places.into_iter().map(|place| (place, 1));
     Marking::sum_of(tokens).expect("as many tokens as the text has words")

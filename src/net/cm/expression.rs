@@ -1,15 +1,15 @@
-//! Tokens to formulas, however deep they are nested: operators wait on a stack, not on ours.
+//! Parses formulas. Operators wait on an explicit stack, so nesting may be arbitrarily deep.
 
 use crate::net::lexer::TokenKind;
 
 use super::formula::{Formula, Op};
 use super::parser::{Lost, Parser};
 
-/// The signs between two formulas; of those that bind alike, the left one binds first.
+/// The binary operators. Operators of the same precedence associate to the left.
 pub(super) const BINARY: [(&str, Op); 4] =
     [("|", Op::Or), ("&", Op::And), ("=", Op::Equal), ("!=", Op::Differ)];
 
-/// How tight it binds.
+/// The precedence of an operator; larger numbers bind more tightly.
 pub(super) fn binding(op: Op) -> u8 {
     match op {
         Op::Or => 1,
@@ -20,7 +20,7 @@ pub(super) fn binding(op: Op) -> u8 {
     }
 }
 
-/// What waits for its right side.
+/// An operator or parenthesis on the stack that waits for its right side.
 #[derive(Clone, Copy)]
 enum Waiting {
     Operator(Op),
@@ -28,7 +28,7 @@ enum Waiting {
 }
 
 impl Parser<'_> {
-    /// A formula; names that are not declared are reported, and reading goes on.
+    /// Reads a formula. Names that are not declared are reported, and reading continues.
     pub(super) fn formula(&mut self) -> Result<Formula, Lost> {
         let mut ops = Vec::new();
         let mut waiting = Vec::new();
@@ -46,11 +46,11 @@ impl Parser<'_> {
         if !waiting.is_empty() {
             return Err(self.expected("an operator or `)`"));
         }
-        // Every operator found what it takes, so this is a formula.
+        // Every operator has found its operands, so the operations form a formula.
         Formula::new(ops).ok_or(Lost)
     }
 
-    /// Negations, open parentheses, and then a variable or a constant.
+    /// Reads negations and open parentheses, and then a variable or a constant.
     fn operand(&mut self, ops: &mut Vec<Op>, waiting: &mut Vec<Waiting>) -> Result<(), Lost> {
         loop {
             if self.cursor.accept("!") {
@@ -69,7 +69,7 @@ impl Parser<'_> {
                 self.cursor.next();
                 Op::Constant(word == "T")
             }
-            // The error is reported; any value will do.
+            // The error is reported, and any value may stand for the unknown name.
             _ => self.global("a formula")?.map_or(Op::Constant(true), Op::Global),
         };
         ops.push(op);
@@ -77,7 +77,7 @@ impl Parser<'_> {
     }
 }
 
-/// Operators that bind at least so tight have their right side now.
+/// Applies the operators on the stack that bind at least as tightly as `least`, since their right sides are complete.
 fn settle(ops: &mut Vec<Op>, waiting: &mut Vec<Waiting>, least: u8) {
     while let Some(&Waiting::Operator(op)) = waiting.last()
         && binding(op) >= least

@@ -1,8 +1,7 @@
 //! Formulas over global variables, and the cases that they distinguish.
 //!
-//! Invariant (postfix): the operations of a formula stand in the order in which a stack machine
-//! carries them out, and leave one value. So formulas may be nested as deep as they like: nothing here
-//! recurses.
+//! Invariant (postfix): the operations of a formula are in the order in which a stack machine executes them, and
+//! leave one value. Nothing here recurses, so formulas may be nested arbitrarily deeply.
 
 use rustc_hash::FxHashMap;
 
@@ -11,19 +10,19 @@ use super::{GlobalId, Value};
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// A value.
+    /// Pushes a constant.
     Constant(bool),
-    /// The value of a variable.
+    /// Pushes the value of a variable.
     Global(GlobalId),
-    /// The opposite of the last value.
+    /// Negates the last value.
     Not,
-    /// Whether both of the last two values hold.
+    /// Replaces the last two values by their conjunction.
     And,
-    /// Whether one of the last two values holds.
+    /// Replaces the last two values by their disjunction.
     Or,
-    /// Whether the last two values are the same.
+    /// Replaces the last two values by whether they are equal.
     Equal,
-    /// Whether the last two values differ.
+    /// Replaces the last two values by whether they differ.
     Differ,
 }
 
@@ -47,7 +46,7 @@ pub struct Formula(Vec<Op>);
 type Known = FxHashMap<GlobalId, bool>;
 
 impl Formula {
-    /// What always holds.
+    /// The formula that always holds.
     #[must_use]
     pub fn truth() -> Self {
         Self(vec![Op::Constant(true)])
@@ -66,13 +65,13 @@ impl Formula {
         &self.0
     }
 
-    /// Whether it is the one that is meant where none is written.
+    /// Whether it is the formula that is assumed if none is written.
     #[must_use]
     pub fn is_truth(&self) -> bool {
         self.0 == [Op::Constant(true)]
     }
 
-    /// For every operation, where the operations of its own part of the formula begin.
+    /// For every operation, the position where its subformula begins.
     #[must_use]
     pub fn starts(&self) -> Vec<usize> {
         let mut starts: Vec<usize> = Vec::with_capacity(self.0.len());
@@ -86,8 +85,8 @@ impl Formula {
         starts
     }
 
-    /// The literals that it is a conjunction of, together with other formulas perhaps; `None` if
-    /// they contradict each other.
+    /// The literals among the conjuncts of the formula, which may have other conjuncts as well; `None` if they
+    /// contradict each other.
     fn conjuncts(&self) -> Option<Vec<(GlobalId, bool)>> {
         let starts = self.starts();
         let mut known = Known::default();
@@ -112,10 +111,10 @@ impl Formula {
         Some(literals)
     }
 
-    /// Its value, or a variable on which it still depends as far as one can see from its parts.
+    /// The value of the formula, or a variable on which the value may still depend.
     fn value(&self, known: &Known) -> Result<bool, GlobalId> {
         let mut stack: Vec<Result<bool, GlobalId>> = Vec::new();
-        // By the invariant, no operation finds the stack too short.
+        // By the invariant, the stack always has enough values.
         let pop = |stack: &mut Vec<Result<bool, GlobalId>>| stack.pop().unwrap_or(Ok(true));
         for &op in &self.0 {
             let value = match op {
@@ -134,7 +133,7 @@ impl Formula {
 }
 
 fn binary(op: Op, left: Result<bool, GlobalId>, right: Result<bool, GlobalId>) -> Result<bool, GlobalId> {
-    // The value that settles a conjunction or disjunction alone.
+    // The value of one operand that determines the result of a conjunction or disjunction.
     let settles = match op {
         Op::And => Some(false),
         Op::Or => Some(true),
@@ -153,15 +152,15 @@ fn binary(op: Op, left: Result<bool, GlobalId>, right: Result<bool, GlobalId>) -
     }
 }
 
-/// What variables become; either value if `None`.
+/// The new values of variables; `None` stands for either value.
 pub(super) type Results = Vec<(GlobalId, Option<bool>)>;
 
-/// A case: some variables have these values, and all that was asked about is known.
+/// A case: values of some variables that determine the guard and all updates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Case {
-    /// The values that make up the case.
+    /// The values that define the case.
     pub literals: Vec<(GlobalId, bool)>,
-    /// What variables become.
+    /// The new values of variables.
     pub results: Results,
 }
 
@@ -169,11 +168,11 @@ pub(super) struct Case {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooManyCases;
 
-/// So many cases are told apart, those in which the guard does not hold included.
+/// The largest number of cases that are distinguished, including those in which the guard does not hold.
 pub(super) const MOST_CASES: usize = 1024;
 
-/// The cases in which the guard holds. They exclude each other, and only variables that matter are
-/// asked for: a conjunction of literals is one case.
+/// The cases in which the guard holds. They exclude each other, and each fixes only variables that matter: a
+/// conjunction of literals is one case.
 pub(super) fn cases(guard: &Formula, updates: &[(GlobalId, Value)]) -> Result<Vec<Case>, TooManyCases> {
     let mut found = Vec::new();
     let mut open: Vec<Vec<(GlobalId, bool)>> = guard.conjuncts().into_iter().collect();
@@ -200,7 +199,8 @@ pub(super) fn cases(guard: &Formula, updates: &[(GlobalId, Value)]) -> Result<Ve
     Ok(found)
 }
 
-/// The results, or `None` if the guard does not hold, or a variable that has to be known first.
+/// The results of the updates, or `None` if the guard does not hold; an error names a variable that must be known
+/// first.
 fn case(guard: &Formula, updates: &[(GlobalId, Value)], known: &Known) -> Result<Option<Results>, GlobalId> {
     if !guard.value(known)? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Communicating machines, `.cm`: finite machines in any number, with global Boolean variables.
+//! Communicating machines, `.cm`: any number of copies of finite machines, with global Boolean variables.
 //!
 //! After G. Delzanno, J.-F. Raskin, L. Van Begin, "Towards the Automated Verification of
 //! Multithreaded Java Programs", TACAS 2002, definitions 1 to 5.
@@ -15,14 +15,13 @@
 //! target  ::= "target" [count ("," count)*] ["when" formula] ";"     count ::= ID "." ID [">=" N]
 //! ```
 //!
-//! `!` binds tightest, then `=` and `!=`, `&`, `|`. `#` begins a comment. The number after the name
-//! of a machine says how many copies there are: `[2]`, `[1..]` for at least one, `[0..3]`; without it,
-//! any number. All copies start in the first of the states. A variable without a value, or with `*`,
-//! starts with either.
+//! `!` binds tightest, then `=` and `!=`, `&`, `|`. `#` begins a comment. The number after the name of a machine says
+//! how many copies there are: `[2]`, `[1..]` for at least one, `[0..3]`; without it, there may be any number. All
+//! copies start in the first state. A variable without a value, or with `*`, starts with either value.
 //!
-//! A state of the system is a value for each variable and a local state for each copy. In a step, one
-//! copy moves along an edge whose formula holds, and the variables get their new values, all at once
-//! and computed from the old ones; `*` is either value. What the other copies do depends on the event:
+//! A state of the system is a value for each variable and a local state for each copy. In a step, one copy moves
+//! along an edge whose formula holds, and the variables get their new values simultaneously, computed from the old
+//! ones; `*` is either value. What the other copies do depends on the event:
 //!
 //! | event | |
 //! |---|---|
@@ -31,17 +30,16 @@
 //! | `a~!`, asynchronous rendez-vous | one of them moves along an edge with `a~?`; if none can, they stay |
 //! | `a!!`, broadcast | all of them that are in a state with an edge with `a??` move along one; others stay |
 //!
-//! As in the paper, edges that receive have no conditions and no updates: what a step does to the
-//! variables is the sender's business. A name of an event belongs to one of the three kinds.
-//! Each `target` is an alternative: it is met if at least so many copies (one, if no number is
-//! given) are in these states, and the formula holds.
+//! As in the paper, receiving edges have no conditions and no updates: only the sender's edge changes the variables.
+//! An event name belongs to one of the three kinds. Each `target` is an alternative: it is met if at least the given
+//! number of copies (one, if no number is given) are in these states, and the formula holds.
 //!
-//! Deviation: the paper's guards are conjunctions of literals, its updates constants; here both are
-//! formulas, and [`compile()`] splits them into cases. The paper forbids that the states of senders and
-//! receivers overlap, and that receivers go round in circles; here nothing is forbidden, since a copy
-//! never receives what it sends itself, and all receivers move at once.
+//! Deviation: the paper's guards are conjunctions of literals and its updates are constants; here both are formulas,
+//! and [`compile()`] splits them into cases. The paper forbids that the states of senders and receivers overlap, and
+//! that receivers form cycles; here nothing is forbidden, since a copy never receives what it sends itself, and all
+//! receivers move at once.
 //!
-//! [`parse`] reads, [`print()`] writes, [`compile()`] makes a net.
+//! [`parse`] reads a system, [`print()`] writes it, [`compile()`] translates it to a net.
 
 mod compile;
 mod expression;
@@ -64,7 +62,7 @@ crate::define_id!(
 );
 
 crate::define_id!(
-    /// A name of events of one [`System`].
+    /// An event name of one [`System`].
     LabelId,
     "l"
 );
@@ -74,28 +72,28 @@ crate::define_id!(
 pub struct Global {
     /// Its name.
     pub name: String,
-    /// Its value at the start; either one if `None`.
+    /// The initial value; `None` for either value.
     pub initial: Option<bool>,
-    /// Its name in the source.
+    /// The place of its name in the source.
     pub span: Span,
 }
 
 /// How a sender and its receivers meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
-    /// Exactly one receives.
+    /// Exactly one copy receives.
     RendezVous,
-    /// One receives if one can.
+    /// One copy receives if one can.
     Asynchronous,
-    /// All receive that can.
+    /// All copies that can receive do.
     Broadcast,
 }
 
 impl Channel {
-    /// All kinds.
+    /// All three kinds.
     pub const ALL: [Self; 3] = [Self::RendezVous, Self::Asynchronous, Self::Broadcast];
 
-    /// What follows the name where it is sent.
+    /// The sign after the event name on the sending edge.
     #[must_use]
     pub fn send(self) -> &'static str {
         match self {
@@ -105,7 +103,7 @@ impl Channel {
         }
     }
 
-    /// What follows the name where it is received.
+    /// The sign after the event name on the receiving edge.
     #[must_use]
     pub fn receive(self) -> &'static str {
         match self {
@@ -116,7 +114,7 @@ impl Channel {
     }
 }
 
-/// A name of events.
+/// An event name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The name.
@@ -125,51 +123,51 @@ pub struct Label {
     pub channel: Channel,
 }
 
-/// What a copy does together with others.
+/// How an edge takes part in an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It sends.
+    /// The edge sends the event.
     Send(LabelId),
-    /// It receives.
+    /// The edge receives the event.
     Receive(LabelId),
 }
 
-/// What a variable becomes.
+/// The new value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// The value that this has before the step.
+    /// The value of this formula before the step.
     Of(Formula),
     /// Either value.
     Any,
 }
 
-/// How a copy moves.
+/// An edge of a machine: how a copy moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// The state it leaves, as a position in [`Machine::states`].
+    /// The state before the move, as a position in [`Machine::states`].
     pub from: usize,
-    /// The state it comes to.
+    /// The state after the move.
     pub to: usize,
-    /// What others have to do with it; nothing if `None`.
+    /// The event that the edge sends or receives; `None` if other copies do not take part.
     pub event: Option<Event>,
     /// The condition on the variables.
     pub guard: Formula,
-    /// The variables that change, each at most once.
+    /// The variables that change, each at most once, with their new values.
     pub updates: Vec<(GlobalId, Value)>,
-    /// Its text in the source.
+    /// The place of the edge in the source.
     pub span: Span,
 }
 
-/// A machine, of which there are copies.
+/// A machine, of which there may be several copies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Its name.
     pub name: String,
     /// How many copies there are.
     pub copies: Range,
-    /// The names of its states, the first of which is where copies start.
+    /// The names of its states. Copies start in the first one.
     pub states: Vec<String>,
-    /// How copies move.
+    /// The edges along which copies move.
     pub edges: Vec<Edge>,
 }
 
@@ -182,27 +180,27 @@ pub struct LocalState {
     pub state: usize,
 }
 
-/// What must not be reached.
+/// A target: a condition that must not be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// At least so many copies are in these states.
+    /// The least numbers of copies in these states.
     pub counts: Vec<(LocalState, u64)>,
-    /// And this holds.
+    /// The condition on the variables.
     pub guard: Formula,
-    /// Its text in the source.
+    /// The place of the target in the source.
     pub span: Span,
 }
 
-/// A system of communicating machines, and what is asked of it.
+/// A system of communicating machines with its targets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct System {
-    /// The variables that all copies see.
+    /// The global variables.
     pub globals: Vec<Global>,
-    /// The names of events.
+    /// The event names.
     pub labels: Vec<Label>,
     /// The machines.
     pub machines: Vec<Machine>,
-    /// What must not be reached, each on its own.
+    /// The targets, none of which must be reached.
     pub targets: Vec<Condition>,
 }
 
@@ -213,7 +211,7 @@ impl System {
         &self.globals[id.index()]
     }
 
-    /// A name of events.
+    /// An event name.
     #[must_use]
     pub fn label(&self, id: LabelId) -> &Label {
         &self.labels[id.index()]

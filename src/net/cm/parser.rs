@@ -1,4 +1,4 @@
-//! Text to system, with all errors at once.
+//! Parses systems of communicating machines, and reports all errors at once.
 
 use rustc_hash::FxHashMap;
 
@@ -13,10 +13,10 @@ use super::{
     Value,
 };
 
-/// The words that begin something at the top.
+/// The words that begin a top-level item.
 const ITEMS: [&str; 3] = ["var", "machine", "target"];
 
-/// Words that are no names.
+/// Words that cannot be names.
 const RESERVED: [&str; 8] = ["var", "machine", "target", "states", "when", "do", "T", "F"];
 
 /// Reads a system; warnings come with it.
@@ -44,13 +44,13 @@ pub fn parse(source: &Source) -> Result<(System, Vec<Diagnostic>), Vec<Diagnosti
     Ok((parser.system, findings))
 }
 
-/// The rest of what is being read makes no sense; the error is reported.
+/// Returned when the rest of an item cannot be read. The error was already reported.
 pub(super) struct Lost;
 
-/// Names with what they stand for and where they were declared.
+/// Names with what they denote and where they were declared.
 type Names<'a, T> = FxHashMap<&'a str, (T, Span)>;
 
-/// Where a name of events was used first, sent first, and received first.
+/// The places where an event name was first used, first sent, and first received.
 struct Uses {
     first: Span,
     sent: Option<Span>,
@@ -62,10 +62,10 @@ pub(super) struct Parser<'a> {
     system: System,
     globals: Names<'a, GlobalId>,
     machines: Names<'a, usize>,
-    /// For each machine.
+    /// The states of each machine.
     states: Vec<Names<'a, usize>>,
     labels: FxHashMap<&'a str, LabelId>,
-    /// For each name of events.
+    /// The uses of each event name.
     uses: Vec<Uses>,
 }
 
@@ -77,7 +77,7 @@ impl<'a> Parser<'a> {
             } else if self.accept_word("target") {
                 self.target()
             } else if self.accept_word("machine") {
-                // Without its head, the body of a machine means nothing.
+                // If the head of a machine is wrong, its body cannot be understood either.
                 self.machine().map_err(|Lost| self.skip_to_item()).or(Ok(()))
             } else {
                 self.cursor.expected("`var`, `machine` or `target`");
@@ -103,7 +103,7 @@ impl<'a> Parser<'a> {
         here
     }
 
-    /// Whether nothing more comes before the next item.
+    /// Whether the next token begins an item or is the end of the file.
     fn is_at_item(&self) -> bool {
         self.cursor.peek().kind == TokenKind::End || ITEMS.iter().any(|word| self.is_at_word(word))
     }
@@ -114,7 +114,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Goes on after the next `;`, but not out of a machine.
+    /// Continues after the next `;`, but stays within the machine.
     fn skip_statement(&mut self) {
         while !self.is_at_item() && !self.cursor.is_at("}") && !self.cursor.accept(";") {
             self.cursor.next();
@@ -130,7 +130,7 @@ impl<'a> Parser<'a> {
         if self.cursor.accept(sign) { Ok(()) } else { Err(self.expected(&format!("`{sign}`"))) }
     }
 
-    /// The text from a place up to here.
+    /// The span from a start up to the last token.
     fn since(&self, start: Span) -> Span {
         Span { start: start.start, end: self.cursor.end_of_last() }
     }
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         self.cursor.findings.push(error.related(first, "first declared here"));
     }
 
-    /// Reports a name that stands for nothing, with the nearest one that does.
+    /// Reports a name that is not declared, and suggests the most similar declared one.
     fn unknown<'n>(
         &mut self,
         span: Span,
@@ -208,7 +208,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A variable; one that is not declared is reported, and reading goes on.
+    /// Reads the name of a variable. A name that is not declared is reported, and reading continues.
     pub(super) fn global(&mut self, what: &str) -> Result<Option<GlobalId>, Lost> {
         let (name, span) = self.name(what)?;
         let known = self.globals.get(name).map(|&(id, _)| id);
@@ -289,7 +289,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A state of this machine; one that is not declared is reported, and reading goes on.
+    /// Reads the name of a state of this machine. A name that is not declared is reported, and reading continues.
     fn local_state(&mut self, machine: usize) -> Result<Option<usize>, Lost> {
         let (name, span) = self.name("a state")?;
         let known = self.states[machine].get(name).map(|&(state, _)| state);
@@ -332,7 +332,7 @@ impl<'a> Parser<'a> {
             && span.end > conditions.start
         {
             let message = "an edge that receives has no condition and no updates";
-            let help = format!("say it where `{}` is sent", self.system.label(label).name);
+            let help = format!("write them on the edge that sends `{}`", self.system.label(label).name);
             let error = Diagnostic::error(Span { end: span.end, ..conditions }, message);
             self.cursor.findings.push(error.help(help));
         }
@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
     }
 
     fn target(&mut self) -> Result<(), Lost> {
-        // The word itself belongs to the text, so that an empty condition has one.
+        // The span includes the word itself, so that it is not empty for an empty condition.
         let begin = Span { start: self.cursor.end_of_last() - "target".len() as u32, end: 0 };
         let mut what = "a machine, `when` or `;`";
         let mut counts = Vec::new();
@@ -443,7 +443,7 @@ impl<'a> Parser<'a> {
         Ok(machine.zip(state).map(|(machine, state)| (LocalState { machine, state }, n)))
     }
 
-    /// Warnings about events that are only sent, or only received.
+    /// Warnings about events that are only sent or only received.
     fn unanswered(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
         for (label, uses) in self.system.labels.iter().zip(&self.uses) {

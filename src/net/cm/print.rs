@@ -1,4 +1,4 @@
-//! System to text.
+//! Prints systems of communicating machines.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::expression::{BINARY, binding};
 use super::formula::{Formula, Op};
 use super::{Condition, Edge, Event, System, Value};
 
-/// The system as text; reading it again gives the same system.
+/// The system as text. Parsing it yields the same system.
 #[must_use]
 pub fn print(system: &System) -> String {
     let mut out = String::new();
@@ -81,10 +81,10 @@ fn print_guard(system: &System, guard: &Formula, out: &mut String) {
     }
 }
 
-/// What is still to be written.
+/// A piece of text that is still to be written.
 enum Piece {
     Text(&'static str),
-    /// The part of the formula that ends with this operation, in parentheses if it binds less tight.
+    /// The subformula that ends with this operation, in parentheses if its precedence is lower than the number.
     Part(usize, u8),
 }
 
@@ -114,7 +114,7 @@ fn print_formula(system: &System, formula: &Formula, out: &mut String) {
             Op::And | Op::Or | Op::Equal | Op::Differ => {
                 let sign = BINARY.iter().find(|&&(_, other)| other == op).map_or("", |&(sign, _)| sign);
                 open.extend([
-                    // What binds alike on the right needs parentheses, since the left one binds first.
+                    // Operators associate to the left, so a right operand of the same precedence needs parentheses.
                     Piece::Part(at - 1, binding(op) + 1),
                     Piece::Text(" "),
                     Piece::Text(sign),

@@ -1,31 +1,32 @@
-//! Places that tokens pass through at once, or not before they are needed.
+//! Removes places through which tokens only pass, by merging the transitions before and after them.
 //!
-//! Let `p` be a place that is empty at the start, that no target demands, and that no move is about. Let `H` be the
-//! transitions that give to it, `F` those that take from it, none of them both, always one token at a time.
-//! Then all of them, and `p`, are replaced by `h f`, one after the other as one step, for each `h` in `H` and `f` in `F`,
+//! Let `p` be a place that is initially empty, that no target demands, and that occurs in no move. Let `H` be the
+//! transitions that give to it and `F` those that take from it, none of them both, always one token at a time. Then
+//! `p` and all these transitions are replaced by one transition `h f` for each `h` in `H` and `f` in `F`, which does
+//! what `h` and then `f` do, if one of two conditions holds:
 //!
-//! 1. *after* `h`, if every `f` takes nothing but the token in `p`, moves nothing, and gives only to places
-//!    whose tokens nobody moves away; or
-//! 2. *before* `f`, if every `h` gives nothing but the token in `p`, moves nothing, and takes only from
-//!    places whose tokens nobody moves away.
+//! 1. (`f` can fire right *after* `h`.) Every `f` takes only the token in `p`, moves nothing, and gives only to places
+//!    whose tokens no transition moves away.
+//! 2. (`h` can fire right *before* `f`.) Every `h` gives only the token in `p`, moves nothing, and takes only from
+//!    places whose tokens no transition moves away.
 //!
-//! Every run of the smaller net is one of the original. For the other direction, take a run of a monotone net:
+//! Every run of the smaller net is a run of the original net. For the other direction, take a run of a monotone net:
 //!
-//! 1. Every token in `p` comes from some `h`, and goes with some `f` or stays. Let that `f` fire right after `h`,
-//!    and any `f` where the token stayed. Its token is there and it needs no other. What it gives is there earlier,
-//!    or in addition: nobody is held up by that, and nobody moves it elsewhere meanwhile. So the end covers
-//!    the old end outside of `p`, and that is what targets look at.
-//! 2. Let `h` fire right before the `f` that takes its token, or not at all if none does. What it takes stays where
-//!    it was until then: nobody moves it away, and whoever fires meanwhile needed none of it. So again the
-//!    end covers the old end.
+//! 1. Every token in `p` comes from some `h`, and is taken by some `f` or stays. Let that `f` fire right after `h`,
+//!    or any `f` if the token stays. It can fire, since it needs no other token. The tokens that it gives are there
+//!    earlier, or in addition: in a monotone net they disable nothing, and no transition moves them elsewhere in the
+//!    meantime. So the last marking covers the old one outside of `p`, and targets look only there.
+//! 2. Let `h` fire right before the `f` that takes its token, or not at all if none does. Until then, the tokens that
+//!    it takes stay where they were: no transition moves them away, and the transitions that fire in between did not
+//!    need them. So again the last marking covers the old one.
 //!
 //! This is the agglomeration of G. Berthelot ("Transformations and Decompositions of Nets", Advances in Petri Nets
-//! 1986), with conditions that suffice for coverability. It is only done where `H` or `F` has one member, so the
-//! number of transitions gets smaller, and never in nets with zero tests, where tokens that come earlier or
-//! go later can make a difference.
+//! 1986), with conditions that suffice for coverability. It is only done if `H` or `F` has one member, so the number
+//! of transitions decreases, and never in nets with zero tests, where tokens that come earlier or leave later can
+//! make a difference.
 //!
-//! *Proofs* need markings with tokens in `p`: those from which an `f` leads into the upward-closed set. They are found by
-//! a backward search that starts from the lifted set; see `crate::decide_net`.
+//! *Proofs* need markings with tokens in `p`: those from which an `f` leads into the upward-closed set. A backward
+//! search that starts from the lifted set finds them; see `crate::decide_net`.
 
 use super::draft::Draft;
 use super::restore::Fate;
@@ -57,7 +58,7 @@ pub(super) fn remove(draft: &mut Draft) {
     draft.drop_places(&gone);
 }
 
-/// Which condition holds.
+/// Which of the two conditions holds.
 #[derive(Clone, Copy)]
 enum Kind {
     After,
@@ -65,15 +66,15 @@ enum Kind {
 }
 
 struct Pass {
-    /// Per place, the transitions that take from it or give to it; some of them are gone.
+    /// For each place, the transitions that take from it or give to it. Some of them may have been removed.
     takers: Vec<Vec<usize>>,
     givers: Vec<Vec<usize>>,
     is_alive: Vec<bool>,
-    /// Places that must stay.
+    /// The places that must be kept.
     is_fixed: Vec<bool>,
     is_moved_from: Vec<bool>,
-    /// Arcs that may still be written: a chain of places before a place with many takers would otherwise be
-    /// written again and again.
+    /// A limit to the number of arcs that may still be written. Without it, a chain of places before a place with
+    /// many takers would be written many times.
     work_left: usize,
 }
 
@@ -104,7 +105,7 @@ impl Pass {
         pass
     }
 
-    /// Adds a transition, which has the next number.
+    /// Adds a transition, which gets the next number.
     fn note(&mut self, transition: &Transition) {
         let number = self.is_alive.len();
         self.is_alive.push(true);
@@ -112,7 +113,7 @@ impl Pass {
         transition.give.iter().for_each(|(place, _)| self.givers[place.index()].push(number));
     }
 
-    /// The condition that holds for a place, if one does.
+    /// The condition that a place satisfies, if it satisfies one.
     fn kind(&mut self, draft: &Draft, place: PlaceId) -> Option<Kind> {
         let Self { takers, givers, is_alive, is_moved_from, .. } = self;
         let (takers, givers) = (&mut takers[place.index()], &mut givers[place.index()]);
@@ -142,7 +143,7 @@ impl Pass {
         }
     }
 
-    /// Replaces the transitions of a place by pairs; `false` if the numbers are too large for that.
+    /// Replaces the transitions of a place by pairs; returns `false` if numbers would overflow.
     fn merge(&mut self, draft: &mut Draft, place: PlaceId) -> bool {
         let (givers, takers) = (self.givers[place.index()].clone(), self.takers[place.index()].clone());
         let mut pairs = Vec::with_capacity(givers.len() * takers.len());
@@ -166,8 +167,8 @@ impl Pass {
     }
 }
 
-/// One transition that does what two do, of which the first hands one token to the second in a place, and at most
-/// one moves tokens.
+/// One transition that does what two do in sequence. The first gives one token to the second in a place, and at most
+/// one of them moves tokens.
 fn one_after_the_other(
     first: &Transition,
     second: &Transition,

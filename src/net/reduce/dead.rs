@@ -1,12 +1,12 @@
-//! Places that are never marked, transitions that never fire, and transitions without effect.
+//! Removes places that are never marked, transitions that never fire, and transitions without effect.
 //!
-//! Which places can be marked is overestimated by [`Signs`], which does not count tokens; so a transition
-//! that needs a token in another place never fires, and a target that demands one is never met. Zero tests
-//! only take runs away.
+//! [`Signs`] over-approximates the places that can be marked, without counting tokens. A transition that takes a
+//! token from any other place never fires, and a target that demands one there is never met. Zero tests only remove
+//! runs.
 //!
-//! A transition is *without effect* if no firing increases the tokens of any place: then what could follow can
-//! as well happen without it, because more tokens do no harm. If there are zero tests, fewer tokens may be
-//! what somebody waits for, so then only transitions count that change nothing at all.
+//! A transition is *without effect* if no firing increases the tokens of any place. In a monotone net, whatever can
+//! happen after it can also happen without it, because additional tokens disable nothing. If there are zero tests,
+//! fewer tokens may enable a transition, so then only transitions that change nothing at all are removed.
 
 use super::draft::Draft;
 use super::restore::Fate;

@@ -1,20 +1,21 @@
-//! Transitions that another one can stand in for.
+//! Removes transitions that another transition can replace.
 //!
-//! In a monotone net, `other` *dominates* `t` if both have the same moves, `other` takes no more than `t`, and
-//! `t` gives no more than `other` gives and leaves: wherever `t` fires, so can `other`, and at least as many
-//! tokens are everywhere after it. What `other` leaves counts only in places whose tokens stay.
+//! In a monotone net, `other` *dominates* `t` if both have the same moves, `other` takes no more than `t`, and `t`
+//! gives no more than what `other` gives and leaves. Then `other` can fire wherever `t` can, and leads to at least as
+//! many tokens in every place. What `other` leaves counts only in places whose tokens stay.
 //!
 //! If there are zero tests, `other` may test no more than `t` does, and must lead to the same marking.
 //!
-//! Comparing all pairs would take quadratic time. Transitions with the same effect are compared with the few of
-//! them that take least; others with a few of those that fill the same rarely filled place.
+//! Comparing all pairs would take quadratic time. So transitions with the same effect are compared with the few of
+//! them that take the least, and each transition is compared with a few that give to the same place, namely one to
+//! which few transitions give.
 
 use rustc_hash::FxHashMap;
 
 use super::draft::Draft;
 use crate::net::{Move, PlaceId, Transition};
 
-/// So many others are tried.
+/// The largest number of other transitions that each is compared with.
 const TRIES: usize = 32;
 
 pub(super) fn remove(draft: &mut Draft) {
@@ -29,7 +30,7 @@ pub(super) fn remove(draft: &mut Draft) {
     draft.retain_transitions(|i| is_kept[i]);
 }
 
-/// Compares transitions that change the same.
+/// Compares transitions that have the same effect.
 fn among_equals(draft: &Draft, effects: &[Vec<(PlaceId, i128)>], is_kept: &mut [bool]) {
     type Shape<'a> = (&'a [(PlaceId, i128)], &'a [Move]);
     let transitions = &draft.net.transitions;
@@ -44,7 +45,8 @@ fn among_equals(draft: &Draft, effects: &[Vec<(PlaceId, i128)>], is_kept: &mut [
         members[group].push(i);
     }
     for mut group in members.into_iter().filter(|group| group.len() > 1) {
-        // What takes less and tests less stands in for the rest; of equals, the first.
+        // Transitions that take less and test less come first, since they can replace the rest; of equal ones, the
+        // first is kept.
         group.sort_by_key(|&i| (transitions[i].take.total(), transitions[i].upper.len(), i));
         let mut least: Vec<usize> = Vec::new();
         for i in group {
@@ -59,7 +61,7 @@ fn among_equals(draft: &Draft, effects: &[Vec<(PlaceId, i128)>], is_kept: &mut [
     }
 }
 
-/// Compares transitions with those that do more.
+/// Compares transitions with those that have a larger effect.
 fn by_stronger(draft: &Draft, effects: &[Vec<(PlaceId, i128)>], is_kept: &mut [bool]) {
     let transitions = &draft.net.transitions;
     let mut gainers: Vec<Vec<usize>> = vec![Vec::new(); draft.net.places.len()];
@@ -77,7 +79,7 @@ fn by_stronger(draft: &Draft, effects: &[Vec<(PlaceId, i128)>], is_kept: &mut [b
     }
 }
 
-/// Whether the first can stand in for the second.
+/// Whether the first transition can replace the second.
 fn dominates(other: &Transition, transition: &Transition, is_monotone: bool) -> bool {
     if !transition.take.covers(&other.take) || other.moves != transition.moves {
         return false;

@@ -4,18 +4,19 @@ use super::restore::{Fate, Filling, Origin, Restore};
 use super::{Counts, Reduced};
 use crate::net::{Claim, Flow, Initial, Marking, Move, Net, PlaceId, Target, Transition};
 
-/// The net so far, under the original names of places. Places that are gone are mentioned nowhere any more.
+/// The net so far, with the original numbers of places. No part of it mentions a removed place.
 pub(super) struct Draft {
     pub net: Net,
     /// Whether the net had no zero tests at the beginning.
     pub is_monotone: bool,
     pub counts: Counts,
-    /// Where each transition comes from.
+    /// The origin of each transition.
     origin_of: Vec<u32>,
     origins: Vec<Origin>,
-    /// [`Fate::Kept`] with the old name while a place is there.
+    /// What happened to each place; [`Fate::Kept`] with the original number while it is there.
     fates: Vec<Fate>,
-    /// When each place went, counted in calls of [`Self::drop_places`]; the largest number while it is there.
+    /// For each place, the number of the call of [`Self::drop_places`] that removed it; the largest number while it
+    /// is there.
     gone_at: Vec<u32>,
     drops: u32,
     fillings: Vec<Filling>,
@@ -70,16 +71,16 @@ impl Draft {
         is_tested
     }
 
-    /// The places that can go without a trace if they turn out never to hold anybody up: nobody moves tokens away from
-    /// them, and no zero test is about them. With zero tests elsewhere, tokens that could choose to come here
-    /// might have to, so then nobody moves tokens to them either.
+    /// For every place, whether it can be removed if its tokens never disable anything: no transition moves tokens
+    /// away from it, and no zero test is about it. If there are zero tests elsewhere, no transition may move tokens
+    /// to it either: a token that could choose this place would have to go elsewhere, where it might be tested.
     pub fn is_removable(&self) -> Vec<bool> {
         let (from, to, tested) = (self.is_moved_from(), self.is_moved_to(), self.is_tested());
         let no_moves = |i: usize| !from[i] && (self.is_monotone || !to[i]);
         (0..self.net.places.len()).map(|i| no_moves(i) && !tested[i]).collect()
     }
 
-    /// Keeps some of the transitions, by number.
+    /// Keeps some of the transitions; `keep` gets their numbers.
     pub fn retain_transitions(&mut self, keep: impl Fn(usize) -> bool) {
         let mut numbers = 0..;
         self.net.transitions.retain(|_| numbers.next().is_some_and(&keep));
@@ -87,8 +88,8 @@ impl Draft {
         self.origin_of.retain(|_| numbers.next().is_some_and(&keep));
     }
 
-    /// Drops places, and whatever is said about them. Tokens that might have gone there and elsewhere go
-    /// elsewhere; those that had nowhere else to go vanish.
+    /// Removes places and every mention of them. Tokens that could choose between a removed place and others now
+    /// choose between the others; those without another choice vanish.
     pub fn drop_places(&mut self, gone: &[(PlaceId, Fate)]) {
         if gone.is_empty() {
             return;
@@ -134,12 +135,12 @@ impl Draft {
         self.net.transitions.push(transition);
     }
 
-    /// Remembers that a transition that takes nothing fills a place.
+    /// Records that a transition, all of whose inputs are unlimited places, can fill a place.
     pub fn fill(&mut self, place: PlaceId, transition: usize, gives: u64) {
         self.fillings.push(Filling { place, gives, origin: self.origin_of[transition] });
     }
 
-    /// Gives the places that are left new names.
+    /// Renumbers the remaining places.
     pub fn finish(self) -> Reduced {
         let places = self.places();
         let mut fates = self.fates;
@@ -148,7 +149,7 @@ impl Draft {
         }
         let rename = |place: PlaceId| match fates[place.index()] {
             Fate::Kept(name) => name,
-            // Nothing mentions a place that is gone.
+            // No part of the net mentions a removed place.
             Fate::NeverMarked | Fate::Free | Fate::PassedThrough => place,
         };
         let tests = |upper: &[(PlaceId, u64)]| upper.iter().map(|&(place, n)| (rename(place), n)).collect();
@@ -191,7 +192,7 @@ impl Draft {
     }
 }
 
-/// Takes places that are gone out of a flow.
+/// Removes places from a flow.
 fn forget(flow: &mut Flow, is_there: impl Fn(PlaceId) -> bool) {
     match flow {
         Flow::All(places) => places.retain(|&place| is_there(place)),

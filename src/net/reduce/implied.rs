@@ -1,22 +1,23 @@
-//! Places that hold enough tokens whenever another place does, or always.
+//! Removes places that hold enough tokens whenever another place does, or always.
 //!
-//! A place `p` is *implied* by `q` if it always holds at least as many tokens as `q`, and whoever takes from
-//! `p`, or demands tokens there, takes or demands at least as many in `q`. Then `q` alone decides, and `p` can go.
-//! That it always holds as many follows from: `p` may start with as many as `q`; every transition gives less
-//! what it takes at least as much in `p` as in `q`; nobody moves tokens away from `p`, or to `q`.
-//! (Where a transition moves the tokens of `q` away, `q` holds what it gives afterwards, and had at least what
-//! it takes; so `p` still has as many.) Equal places imply each other, and one of them goes.
+//! A place `p` is *implied* by `q` if it always holds at least as many tokens as `q`, and every transition or target
+//! that takes or demands tokens in `p` takes or demands at least as many in `q`. Then the tokens in `q` alone
+//! determine what is possible, and `p` can be removed. The following conditions ensure that `p` always holds at least
+//! as many tokens as `q`: it may start with as many; the effect of every transition on `p` is at least its effect on
+//! `q`; and no transition moves tokens away from `p`, or to `q`. (If a transition moves the tokens of `q` away, `q`
+//! holds afterwards what the transition gives, and held before at least what it takes; so `p` still has as many.)
+//! Equal places imply each other, and one of them is removed.
 //!
-//! A place holds *enough* if no transition takes more than it gives back, nobody moves its tokens away, and it
-//! may start with as many tokens as the largest number that is ever needed there.
+//! A place holds *enough* tokens if no transition takes more than it gives back, no transition moves its tokens away,
+//! and it may start with as many tokens as the largest number that any transition or target needs there.
 //!
-//! In both cases a run may choose how many tokens the place starts with, since no zero test is about it.
+//! In both cases no zero test is about the place, so a run may choose how many tokens it starts with.
 
 use super::draft::Draft;
 use super::restore::Fate;
 use crate::net::{Marking, PlaceId, Range};
 
-/// So many other places are tried for each.
+/// The largest number of other places that are tried for each place.
 const TRIES: usize = 16;
 
 pub(super) fn remove(draft: &mut Draft) {
@@ -44,11 +45,11 @@ pub(super) fn remove(draft: &mut Draft) {
     draft.drop_places(&gone);
 }
 
-/// Who does what to a place.
+/// The transitions that use each place.
 struct Index {
-    /// The transitions that take from it.
+    /// For each place, the transitions that take from it.
     takers: Vec<Vec<usize>>,
-    /// The transitions that give more than they take.
+    /// For each place, the transitions that give more to it than they take.
     gainers: Vec<Vec<usize>>,
 }
 
@@ -77,7 +78,7 @@ impl Index {
             && draft.net.targets.iter().all(|t| most.reaches(t.least.get(place)))
     }
 
-    /// Places that might imply this one: others that somebody needs together with it.
+    /// Places that might imply this one: those that are needed together with it by some transition or target.
     fn candidates<'a>(&'a self, draft: &'a Draft, place: PlaceId) -> impl Iterator<Item = PlaceId> + 'a {
         let taken = self.takers[place.index()].iter().map(|&i| &draft.net.transitions[i].take);
         let demanded = draft.net.targets.iter().map(|t| &t.least).filter(move |m| m.get(place) > 0);
@@ -85,7 +86,7 @@ impl Index {
         shortest.into_iter().flat_map(Marking::iter).map(|(other, _)| other).take(TRIES)
     }
 
-    /// Whether a place that nobody moves tokens to implies one that nobody moves tokens from.
+    /// Whether `other`, to which no transition moves tokens, implies `place`, from which none moves tokens.
     fn implies(&self, draft: &Draft, other: PlaceId, place: PlaceId) -> bool {
         let (takers, gainers) = (&self.takers[place.index()], &self.gainers[other.index()]);
         let net = &draft.net;
@@ -100,7 +101,8 @@ impl Index {
             i128::from(transition.give.get(at)) - i128::from(transition.take.get(at))
         };
         let needs_less = |marking: &Marking| marking.get(place) <= marking.get(other);
-        // Whoever gives to the other gives to this one; so there are at least as many.
+        // Every transition that adds tokens to `other` adds at least as many to `place`, so `place` has at least as
+        // many.
         starts_with_as_many
             && takers.len() <= self.takers[other.index()].len()
             && gainers.len() <= self.gainers[place.index()].len()

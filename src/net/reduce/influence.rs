@@ -1,14 +1,15 @@
-//! Places and transitions that do not matter for the targets.
+//! Removes places and transitions that do not matter for the targets.
 //!
-//! In a monotone net, the *relevant* places and transitions are the least sets with: what a target demands is
-//! relevant; a transition is if some firing increases the tokens of a relevant place; then what it takes
-//! is, and places whose tokens it can move to a relevant place. Leaving out an irrelevant transition leaves at
-//! least as many tokens in relevant places, and relevant transitions look at no others. So the targets can
-//! be covered iff they can in the net of relevant places and transitions alone.
+//! In a monotone net, the *relevant* places and transitions are the least sets such that: every place that a target
+//! demands is relevant; a transition is relevant if some firing of it increases the tokens of a relevant place; the
+//! places that a relevant transition takes from are relevant, and so are those whose tokens it can move to a relevant
+//! place. Without an irrelevant transition, relevant places hold at least as many tokens, and relevant transitions
+//! depend on no other places. So the targets can be covered iff they can be covered in the net of relevant places and
+//! transitions.
 //!
-//! If there are zero tests, a transition is already relevant if it changes a relevant place in any way, and
-//! then all places that it tests, and all that take part in a move from or to a relevant place, are relevant
-//! too: what remains is exactly what can be seen of the net on the relevant places.
+//! If there are zero tests, a transition is relevant if it changes a relevant place in any way; then all places that
+//! it tests, and all that take part in a move from or to a relevant place, are relevant, too. What remains is exactly
+//! the projection of the net to the relevant places.
 
 use super::draft::Draft;
 use super::restore::Fate;
@@ -31,7 +32,7 @@ struct Relevant {
 }
 
 impl Relevant {
-    /// Looks at every arc of the net once.
+    /// Computes the relevant places and transitions; every arc of the net is visited once.
     fn of(net: &Net, is_monotone: bool) -> Self {
         let mut relevant =
             Self { places: vec![false; net.places.len()], transitions: vec![false; net.transitions.len()] };
@@ -84,7 +85,7 @@ impl Relevant {
     }
 }
 
-/// For every place, the transitions for which it is listed, each once.
+/// For every place, the transitions for which `places` lists it, each once.
 fn transitions_by_place(net: &Net, places: impl Fn(&Transition) -> Vec<PlaceId>) -> Vec<Vec<TransitionId>> {
     let mut lists: Vec<Vec<TransitionId>> = vec![Vec::new(); net.places.len()];
     for id in net.transition_ids() {

@@ -1,23 +1,23 @@
-//! Smaller nets with the same verdict.
+//! Makes nets smaller without changing the verdict.
 //!
-//! Each reduction is a file of its own, with its conditions and why they suffice. Two facts are behind all
-//! of them. *More tokens do no harm*: in a monotone net, what a marking can do, a larger one can. And
-//! *dropping a place frees*: without it there are at least as many runs, so a proof for the smaller net is one for
-//! the larger, and what has to be shown is that no run came in that the larger net lacks.
+//! Each reduction is in a file of its own, which states its conditions and why they suffice. All of them rely on two
+//! facts. *Additional tokens disable nothing*: in a monotone net, a larger marking can do everything that a smaller
+//! one can. *Removing a place only adds runs*: a proof for the smaller net is also one for the larger net, and what
+//! has to be shown is that no run was added whose target the larger net cannot cover.
 //!
-//! | file | what goes |
+//! | file | what it removes |
 //! |---|---|
 //! | `dead` | places that are never marked, transitions that never fire, transitions without effect |
-//! | `dominated` | transitions that another one can stand in for |
+//! | `dominated` | transitions that another one can replace |
 //! | `influence` | places and transitions that do not matter for the targets |
-//! | `unlimited` | places that hold as many tokens as anybody may ask for |
+//! | `unlimited` | places that can hold as many tokens as are ever needed |
 //! | `implied` | places that hold enough tokens whenever another place does, or always |
-//! | `agglomerate` | places that tokens pass through at once, or not before they are needed |
+//! | `agglomerate` | places through which tokens only pass |
 //!
-//! Zero tests are not monotone. Where a net has one, most conditions are stricter, and some reductions are
-//! not done at all; the files say which.
+//! Zero tests are not monotone. If a net has one, most conditions are stricter, and some reductions are not done at
+//! all; the files say which.
 //!
-//! [`Restore`] holds what it takes to turn evidence about the smaller net into evidence about the original one;
+//! [`Restore`] records what is needed to turn evidence about the smaller net into evidence about the original one;
 //! `crate::lift` does that.
 
 mod agglomerate;
@@ -34,16 +34,17 @@ use draft::Draft;
 
 pub use restore::{Fate, Filling, Restore};
 
-/// How much is reduced.
+/// Which reductions are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// As much as can be.
+    /// All reductions.
     All,
-    /// Everything but agglomeration, so that every marking of a run is also one of the smaller net.
+    /// All reductions but agglomeration, so that every marking of a run of the original net corresponds to one of the
+    /// smaller net.
     Markings,
 }
 
-/// How often the reductions did something.
+/// How many places and transitions each reduction removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Places that are never marked.
@@ -52,26 +53,26 @@ pub struct Counts {
     pub dead: usize,
     /// Transitions without effect.
     pub idle: usize,
-    /// Transitions that another one stands in for.
+    /// Transitions that another one replaces.
     pub dominated: usize,
-    /// Places that do not matter.
+    /// Places that do not matter for the targets.
     pub irrelevant_places: usize,
-    /// Transitions that do not matter.
+    /// Transitions that do not matter for the targets.
     pub irrelevant_transitions: usize,
-    /// Places that hold as many tokens as anybody asks for.
+    /// Places that can hold any number of tokens.
     pub unlimited: usize,
     /// Places that hold enough tokens whenever another one does.
     pub implied: usize,
     /// Places that always hold enough tokens.
     pub enough: usize,
-    /// Places whose tokens are passed on at once.
+    /// Places merged by agglomeration, where the second transition fires right after the first.
     pub passed_on: usize,
-    /// Places whose tokens come when they are needed.
+    /// Places merged by agglomeration, where the first transition fires right before the second.
     pub on_demand: usize,
 }
 
 impl Counts {
-    /// All of them together.
+    /// The sum of all counts.
     #[must_use]
     pub fn total(&self) -> usize {
         let places = self.never_marked + self.irrelevant_places + self.unlimited + self.implied + self.enough;
@@ -80,28 +81,30 @@ impl Counts {
     }
 }
 
-/// A smaller net, and the way back.
+/// A smaller net, and how to go back to the original one.
 #[derive(Clone, Debug)]
 pub struct Reduced {
-    /// The smaller net. Its places have the order of the original ones.
+    /// The smaller net. Its places are in the order of the original ones.
     pub net: Net,
-    /// How evidence about it becomes evidence about the original net.
+    /// How evidence about the smaller net becomes evidence about the original one.
     pub restore: Restore,
-    /// What was done.
+    /// What was removed.
     pub counts: Counts,
 }
 
-/// Rounds of all reductions. What one of them does is often what another one waits for, but hardly more than
-/// a few times; so that a chain of such cases does not cost quadratic time, the rest of it stays.
+/// The largest number of rounds of all reductions. One reduction often enables another, but rarely more than a few
+/// times. The limit keeps a long chain of such cases from costing quadratic time; the rest of the chain is then not
+/// reduced.
 const MOST_ROUNDS: usize = 24;
 
-/// Makes the net smaller until nothing changes. Every reduction takes time linear in the net, up to a logarithm.
+/// Applies the reductions until nothing changes. Each of them takes time linear in the net, up to a logarithm.
 #[must_use]
 pub fn reduce(net: &Net, extent: Extent) -> Reduced {
     reduce_unless(net, extent, &|| false)
 }
 
-/// The same, until `stop` says so; it is asked before each reduction. What was done by then is a smaller net all the same.
+/// Like [`reduce`], until `stop` returns `true`; it is called before each reduction. The net is valid whenever it
+/// stops.
 #[must_use]
 pub fn reduce_unless(net: &Net, extent: Extent, stop: &dyn Fn() -> bool) -> Reduced {
     let mut draft = Draft::new(net);

@@ -1,44 +1,45 @@
-//! What reductions remember.
+//! What reductions record for the way back.
 
 use std::cmp::Reverse;
 
 use crate::net::{PlaceId, TransitionId};
 
-/// A transition of the draft: one of the original net, or two of the draft one after the other.
+/// The origin of a transition of the draft: a transition of the original net, or two transitions of the draft in
+/// sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Original(TransitionId),
     Both(u32, u32),
 }
 
-/// What became of a place of the original net.
+/// What happened to a place of the original net.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It has this name now.
+    /// It was kept, with this number in the smaller net.
     Kept(PlaceId),
-    /// No run marks it.
+    /// It was removed because no run marks it.
     NeverMarked,
-    /// Its tokens never hold anybody up.
+    /// It was removed because lack of tokens there never prevents anything.
     Free,
-    /// Tokens pass through it within one step of the smaller net.
+    /// It was removed because tokens pass through it within one step of the smaller net.
     PassedThrough,
 }
 
-/// How a place is filled before a run begins, when its initial tokens are not enough.
+/// How a place can be filled before a run begins, if its initial tokens are not enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling {
-    /// What is filled.
+    /// The place that is filled.
     pub place: PlaceId,
-    /// Tokens that come with each time.
+    /// The number of tokens that each firing adds.
     pub gives: u64,
     pub(super) origin: u32,
 }
 
-/// The way back from a smaller net.
+/// How to go back from a smaller net to the original one.
 #[derive(Clone, Debug)]
 pub struct Restore {
     pub(super) fates: Vec<Fate>,
-    /// When each place went; those that were kept, last.
+    /// When each place was removed; the largest number for those that were kept.
     pub(super) gone_at: Vec<u32>,
     pub(super) places: Vec<PlaceId>,
     pub(super) transitions: Vec<u32>,
@@ -53,39 +54,39 @@ impl Restore {
         self.fates[original.index()]
     }
 
-    /// Of several places, the one that was kept, or else that went last. A token that could choose between them
-    /// goes there: while a place was there and others were gone already, it could not go anywhere else.
+    /// Of several places, the one that was kept or, if none was, the one that was removed last. A token that could
+    /// choose between them goes there: when the other places had been removed already, that was its only choice.
     #[must_use]
     pub fn last_of(&self, places: &[PlaceId]) -> Option<PlaceId> {
         places.iter().copied().min_by_key(|place| Reverse(self.gone_at[place.index()]))
     }
 
-    /// The original name of a place.
+    /// The original number of a kept place.
     #[must_use]
     pub fn place(&self, kept: PlaceId) -> PlaceId {
         self.places[kept.index()]
     }
 
-    /// What fires in the original net, one after the other, for a transition of the smaller one.
+    /// The transitions of the original net that fire, in this order, for a transition of the smaller net.
     #[must_use]
     pub fn steps(&self, transition: TransitionId) -> Vec<TransitionId> {
         self.expand(self.transitions[transition.index()])
     }
 
-    /// What fires to fill a place once.
+    /// The transitions of the original net that fire, in this order, to fill a place once.
     #[must_use]
     pub fn filling_steps(&self, filling: &Filling) -> Vec<TransitionId> {
         self.expand(filling.origin)
     }
 
-    /// The places that are filled by firing. What one of them takes was filled by those before it, or is there
-    /// from the start.
+    /// The places that are filled by firing transitions. The tokens needed to fill one of them are there initially or
+    /// come from places earlier in the list.
     #[must_use]
     pub fn fillings(&self) -> &[Filling] {
         &self.fillings
     }
 
-    /// Whether a step of the smaller net may be several of the original one.
+    /// Whether a step of the smaller net may be several steps of the original one.
     #[must_use]
     pub fn has_longer_steps(&self) -> bool {
         self.fates.contains(&Fate::PassedThrough)

@@ -1,12 +1,13 @@
-//! Places that hold as many tokens as anybody may ask for.
+//! Removes places that can hold as many tokens as are ever needed.
 //!
-//! A place that may start with any number of tokens, and whose tokens nobody moves away, never holds anybody
-//! up: a run takes finitely many tokens, and can start with those. The same is true of a place that a
-//! transition fills that takes only from such places and moves nothing: it can fire as often as need be
-//! before the run begins, the tokens that it gives elsewhere do no harm, and nobody moves the filled ones away.
+//! Let a place be *unlimited* if it may start with any number of tokens and no transition moves its tokens away. It
+//! never prevents anything: a run takes finitely many tokens, and can start with them. A place is also unlimited if
+//! no transition moves its tokens away and it can be filled by a transition that takes only from unlimited places and
+//! moves nothing: that transition can fire as often as necessary before the run begins, and the tokens that it gives
+//! to other places disable nothing.
 //!
-//! Not done if there are zero tests: tokens given elsewhere may do harm, and without a place that limits them,
-//! forward searches that start with few tokens would not end.
+//! This is not done if there are zero tests: tokens given to other places may disable transitions. Moreover, forward
+//! searches that start with few tokens would not terminate without a place that limits them.
 
 use super::draft::Draft;
 use super::restore::Fate;
@@ -25,8 +26,8 @@ pub(super) fn remove(draft: &mut Draft) {
             open.push(place);
         }
     }
-    // Per place, the transitions that can fill others and take from it; and how many of the places that they
-    // take from are not known to be unlimited.
+    // For each place, the transitions that can fill others and take from it; and for each such transition, the number
+    // of places that it takes from and that are not known to be unlimited.
     let mut takers: Vec<Vec<usize>> = vec![Vec::new(); draft.net.places.len()];
     let mut missing: Vec<usize> = Vec::with_capacity(draft.net.transitions.len());
     let mut free: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! Petri nets and extensions as MIST writes them, `.spec`.
+//! Petri nets and extensions in the format of MIST, `.spec`.
 //!
 //! ```text
 //! spec   ::= "vars" ID*  "rules" rule*  "init" conj  "target" conj+  ["invariants" inv+]
@@ -8,9 +8,9 @@
 //! conj   ::= atom ("," atom)*         inv  ::= ID "=" N ("," ID "=" N)*
 //! ```
 //!
-//! Alternatives in `target` and `invariants` are separated by the absence of a comma, not by line
-//! ends. A variable that `init` does not mention may have any value. [`parse`] reads, [`print()`]
-//! writes; `rule` turns guards and updates into transitions.
+//! Alternatives in `target` and `invariants` are separated by the absence of a comma, not by line ends. A variable
+//! that `init` does not mention may have any value. [`parse`] reads a net, [`print()`] writes it; `rule` translates
+//! guards and updates to transitions.
 
 mod parser;
 mod print;

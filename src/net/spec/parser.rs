@@ -1,4 +1,4 @@
-//! Text to net, with all errors at once.
+//! Parses nets in the `.spec` format, and reports all errors at once.
 
 use crate::diagnostic::suggest::nearest;
 use crate::diagnostic::{Diagnostic, has_errors};
@@ -8,10 +8,10 @@ use crate::source::{Source, Span};
 
 use super::rule::{Bounds, RuleError, Sum, Update, compile};
 
-/// The words that begin a section, in order.
+/// The words that begin the sections, in their order.
 const SECTIONS: [&str; 5] = ["vars", "rules", "init", "target", "invariants"];
 
-/// Words that are no names.
+/// Words that cannot be names.
 const RESERVED: [&str; 7] = ["vars", "rules", "init", "target", "invariants", "true", "in"];
 
 /// Reads a net; warnings come with it.
@@ -26,13 +26,13 @@ pub fn parse(source: &Source) -> Result<(Net, Vec<Diagnostic>), Vec<Diagnostic>>
     if has_errors(&findings) { Err(findings) } else { Ok((parser.builder.finish(), findings)) }
 }
 
-/// The rest of what is being read makes no sense; the error is reported.
+/// Returned when the rest of an item cannot be read. The error was already reported.
 struct Lost;
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
     builder: Builder,
-    /// Where each place was declared, and its name.
+    /// The place of each declaration in the source, and the declared name.
     declared: Vec<(Span, String)>,
 }
 
@@ -50,7 +50,7 @@ impl Parser<'_> {
             };
             let word = self.cursor.next();
             if found < next {
-                let message = format!("`{}` stands in the wrong place", SECTIONS[found]);
+                let message = format!("`{}` is in the wrong place", SECTIONS[found]);
                 let help = format!("the order is {}", SECTIONS.map(|s| format!("`{s}`")).join(", "));
                 self.cursor.findings.push(Diagnostic::error(word.span, message).help(help));
             } else {
@@ -75,7 +75,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The section that begins here.
+    /// The number of the section that begins at the next token, if one does.
     fn section_here(&self) -> Option<usize> {
         let token = self.cursor.peek();
         let word = self.cursor.word(token);
@@ -197,7 +197,9 @@ impl Parser<'_> {
                 }
             }
             Err(RuleError::TooLarge) => {
-                self.cursor.findings.push(Diagnostic::error(span, "numbers of this rule do not fit 64 bits"));
+                self.cursor
+                    .findings
+                    .push(Diagnostic::error(span, "numbers of this rule do not fit into 64 bits"));
             }
             Err(RuleError::TooManyWays) => {
                 let message = "this rule subtracts much more than its guard promises, from several variables";
@@ -237,7 +239,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The place of a name; an undeclared one is reported, and reading goes on.
+    /// Reads the name of a place. An undeclared name is reported, and reading continues.
     fn name(&mut self) -> Result<Option<PlaceId>, Lost> {
         let token = self.cursor.peek();
         let name = self.cursor.word(token);
@@ -268,7 +270,7 @@ impl Parser<'_> {
         Err(Lost)
     }
 
-    /// `x = n`, `x >= n` or `x in [n, m]`.
+    /// Reads `x = n`, `x >= n` or `x in [n, m]`.
     fn atom(&mut self, bounds: &mut Bounds) -> Result<(), Lost> {
         let place = self.name()?;
         let token = self.cursor.peek();
@@ -306,7 +308,7 @@ impl Parser<'_> {
         Ok((ends[0], Some(ends[1])))
     }
 
-    /// A conjunction of atoms and its place.
+    /// Reads a conjunction of atoms, and returns its span, too.
     fn conjunction(&mut self) -> Result<(Bounds, Span), Lost> {
         let start = self.cursor.peek().span;
         let mut bounds = Bounds::default();
@@ -320,7 +322,7 @@ impl Parser<'_> {
 
     fn init(&mut self, word: Span) {
         let (bounds, span) = if self.at_end_of_section() {
-            // Nothing is said, so everything may have any value.
+            // The section is empty, so every place may have any value.
             (Bounds::default(), word)
         } else {
             let Ok(conjunction) = self.conjunction() else { return self.skip_to_section() };

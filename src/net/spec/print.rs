@@ -1,11 +1,11 @@
-//! Net to text.
+//! Prints nets in the `.spec` format.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 use crate::net::{Flow, Marking, Net, PlaceId, Range, Transition};
 
-/// Why a net has no text in this format.
+/// The reason why a net cannot be written in this format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotASpec(pub String);
 
@@ -17,11 +17,11 @@ impl fmt::Display for NotASpec {
 
 impl std::error::Error for NotASpec {}
 
-/// The net as text; reading it again gives the same net.
+/// The net as text. Parsing it yields the same net.
 ///
 /// # Errors
-/// If tokens of the net choose where to go, if it has no target, or if two places would have the
-/// same name: the format has no words for that.
+/// If tokens of the net choose where to go, if it has no target, or if two places would have the same name: the
+/// format cannot express these.
 pub fn print(net: &Net) -> Result<String, NotASpec> {
     let names: Vec<String> = net.places.iter().map(|place| identifier(&place.name)).collect();
     let distinct: BTreeSet<&String> = names.iter().collect();
@@ -66,14 +66,14 @@ pub fn print(net: &Net) -> Result<String, NotASpec> {
     Ok(out)
 }
 
-/// A name that the format allows.
+/// The name with all characters replaced that the format does not allow.
 fn identifier(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = name.chars().map(letter).collect();
     if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("x{name}") } else { name }
 }
 
-/// `None` where the place may have any value, which is what it has if it is not mentioned.
+/// The atom for an initial range; `None` if the place may have any value, since such places are not mentioned.
 fn initial_atom(name: &str, range: Range) -> Option<String> {
     match range {
         Range { least: 0, most: None } => None,
@@ -114,7 +114,7 @@ fn rule(transition: &Transition, names: &[String], out: &mut String) -> Result<(
     Ok(())
 }
 
-/// `x' = sources + constant`, unless nothing changes.
+/// The update `x' = sources + constant`; `None` if the value does not change.
 fn update(transition: &Transition, place: PlaceId, names: &[String]) -> Option<String> {
     let mut sources: Vec<PlaceId> = Vec::new();
     if transition.flow(place).is_none() {

@@ -1,11 +1,11 @@
-//! Guards and updates to transitions.
+//! Translates guards and updates to transitions.
 //!
-//! A rule is `guard -> x' = sources + constant, ...`: a matrix of non-negative numbers and a
-//! constant for each row. A transition takes the guard's lower bounds `g` first, so a row becomes
-//! `sources(m - g) + give` with `give = constant + sources(g)`. The row never goes below zero iff
-//! `give >= 0`; where the guard promises too little for that, it is raised. If the row has one
-//! source, there is one way; else every distribution of what is missing is a transition of its own,
-//! and together they are the rule.
+//! A rule is `guard -> x' = sources + constant, ...`: a matrix of non-negative numbers and a constant for each row. A
+//! transition takes the guard's lower bounds `g` first, so a row becomes `sources(m - g) + give` with
+//! `give = constant + sources(g)`. The row never goes below zero iff `give >= 0`. Where the guard is too weak for
+//! that, its lower bounds are raised. If the row has one source, there is one way to do that; otherwise every
+//! distribution of the missing tokens over the sources yields a transition of its own, and together they are
+//! equivalent to the rule.
 
 use std::collections::BTreeSet;
 
@@ -15,22 +15,22 @@ use crate::source::Span;
 /// The right side of an update.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sum {
-    /// Places whose tokens are added; one may occur several times.
+    /// The places whose tokens are added; a place may occur several times.
     pub sources: Vec<PlaceId>,
-    /// What is added to them.
+    /// The constant that is added to them.
     pub constant: i128,
 }
 
-/// `x' = sum`.
+/// An update `x' = sum`.
 #[derive(Clone, Debug)]
 pub(super) struct Update {
-    /// Whose tokens.
+    /// The place that is updated.
     pub place: PlaceId,
-    /// What they become.
+    /// Its new number of tokens.
     pub sum: Sum,
 }
 
-/// Bounds of places: a conjunction of atoms.
+/// Bounds on the tokens of places: a conjunction of atoms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// Lower bounds.
@@ -56,33 +56,33 @@ impl Bounds {
         self.upper.binary_search_by_key(&place, |&(p, _)| p).ok().map(|at| self.upper[at].1)
     }
 
-    /// Whether no marking is within them.
+    /// Whether no marking satisfies the bounds.
     pub fn are_contradictory(&self) -> bool {
         self.upper.iter().any(|&(place, most)| most < self.least.get(place))
     }
 }
 
-/// Why a rule has no transition.
+/// Why a rule cannot be translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RuleError {
-    /// Numbers do not fit.
+    /// A number does not fit.
     TooLarge,
-    /// It subtracts what its guard does not promise, in too many ways.
+    /// It subtracts tokens that its guard does not guarantee, in too many ways.
     TooManyWays,
 }
 
-/// What a rule became.
+/// The translation of a rule.
 #[derive(Clone, Debug)]
 pub(super) struct Compiled {
-    /// Together, the rule. None if its guard cannot hold.
+    /// The transitions that together are equivalent to the rule. There are none if the guard cannot hold.
     pub transitions: Vec<Transition>,
-    /// A lower bound that the guard lacks, if it does.
+    /// A lower bound that had to be added to the guard, if one was.
     pub raised: Option<(PlaceId, u64)>,
-    /// There were several ways to raise the guard.
+    /// Whether there were several ways to raise the guard.
     pub split: bool,
 }
 
-/// So many transitions may come of one rule.
+/// The largest number of transitions that one rule may yield.
 const MOST_WAYS: usize = 1000;
 
 /// The transitions of a rule. Every place is updated at most once.
@@ -99,7 +99,7 @@ pub(super) fn compile(guard: &Bounds, updates: &[Update], span: Span) -> Result<
         sources.sort_unstable();
         sources.dedup();
         for &source in &sources {
-            // One source settles the row at once; of several, each gives one token after the other.
+            // With one source, the missing tokens are added at once; with several, one token at a time from each.
             let factor = update.sum.sources.iter().filter(|&&s| s == source).count() as u128;
             let more = if sources.len() == 1 { missing.div_ceil(factor) } else { 1 };
             let more = u64::try_from(more).map_err(|_| RuleError::TooLarge)?;
@@ -121,13 +121,13 @@ pub(super) fn compile(guard: &Bounds, updates: &[Update], span: Span) -> Result<
     Ok(Compiled { transitions: transitions?, raised, split })
 }
 
-/// By how much the row would go below zero if no more than `take` were there.
+/// By how much the row would be negative if only the tokens of `take` were there.
 fn deficit(update: &Update, take: &Marking) -> Option<u128> {
     let value = row(update, take);
     (value < 0).then(|| value.unsigned_abs())
 }
 
-/// The value of the row if there is nothing but `take`.
+/// The value of the row if only the tokens of `take` are there.
 fn row(update: &Update, take: &Marking) -> i128 {
     let sources = update.sum.sources.iter().map(|&source| i128::from(take.get(source)));
     update.sum.constant + sources.sum::<i128>()
@@ -141,7 +141,7 @@ fn transition(
 ) -> Result<Transition, RuleError> {
     let is_updated = |place: PlaceId| updates.iter().any(|update| update.place == place);
     let mut give = Marking::new();
-    // Where the tokens of a place go, for every place whose tokens do not just stay.
+    // The flow of the tokens of every place whose tokens do not simply stay.
     let mut flows: Vec<(PlaceId, PlaceId)> = Vec::new();
     for update in updates {
         let constant = u64::try_from(row(update, &take)).map_err(|_| RuleError::TooLarge)?;

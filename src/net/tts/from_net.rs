@@ -1,12 +1,12 @@
-//! Any net without copies and zero tests as a thread transition system.
+//! Translates nets without copies and zero tests to thread transition systems.
 //!
-//! Every place becomes a local state, and a transition a chain of steps between shared states of
-//! its own: the threads that it takes step aside one by one, then all others move at once, and then
-//! those that stepped aside go to where tokens are given. A thread that is not needed any more stays
-//! aside; one that is missing is started by a thread that does nothing else and is always there.
-//! Between two transitions the shared state is 0. A chain that cannot go on stays where it is, and
-//! targets are asked for in shared state 0 only, so the targets are covered iff those of the net are.
-//! The number of threads is not that of tokens: threads that are aside count, too.
+//! Every place becomes a local state, and a transition becomes a chain of steps between shared states of its own.
+//! First, the threads that it takes move one by one to auxiliary local states. Then all other threads move at once.
+//! Then the threads in the auxiliary states move to the places where tokens are given. A thread that is not needed
+//! any more stays in its auxiliary state; a missing one is started by a thread that does nothing else and is always
+//! there. Between two transitions the shared state is 0. A chain that cannot be completed stays in its shared state,
+//! and targets require shared state 0, so the targets can be covered iff those of the net can. The number of threads
+//! differs from the number of tokens, since threads in auxiliary states count, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,7 +15,7 @@ use crate::net::{Flow, Marking, Net, PlaceId, PlaceKind, Range, Transition};
 
 use super::{Arrow, InitialState, Rule, System, TargetState, ThreadState};
 
-/// Why a net is not a thread transition system.
+/// The reason why a net cannot be written as a thread transition system.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotATts(pub String);
 
@@ -27,18 +27,17 @@ impl fmt::Display for NotATts {
 
 impl std::error::Error for NotATts {}
 
-/// A token is a step, and steps are lines: more than this is not meant to be written out.
+/// The largest number of steps. Each token of a transition becomes a step, and each step a line of text.
 const MOST_STEPS: usize = 10_000_000;
 
 impl System {
     /// A system that covers its targets iff the net does.
     ///
-    /// A net that was made from a system is turned back into it, line by line, if each of its
-    /// transitions is one line.
+    /// A net that was made from a system is translated back to the same rules if each of its transitions is one rule.
     ///
     /// # Errors
-    /// If the net copies tokens, tests for zero, or starts with a range of tokens that is neither
-    /// one number nor unbounded.
+    /// If the net copies tokens, has zero tests, or starts with a range of tokens that is neither a single number nor
+    /// unbounded.
     pub fn of(net: &Net) -> Result<(Self, InitialState, Vec<TargetState>), NotATts> {
         check(net)?;
         if net.has_threads()
@@ -67,7 +66,7 @@ fn check(net: &Net) -> Result<(), NotATts> {
     Ok(())
 }
 
-/// The number of a place as a shared or a local state.
+/// The number of a place as a shared state or as a local state.
 fn numbers(net: &Net, place: PlaceId) -> (Option<u32>, Option<u32>) {
     match net.place(place).kind {
         PlaceKind::Shared(state) => (Some(state), None),
@@ -76,7 +75,7 @@ fn numbers(net: &Net, place: PlaceId) -> (Option<u32>, Option<u32>) {
     }
 }
 
-/// The one shared state that the marking names, and its local states with multiplicity.
+/// The only shared state of the marking, and its local states with multiplicity.
 fn split(net: &Net, marking: &Marking) -> Option<(u32, Vec<u32>)> {
     let mut shared = None;
     let mut locals = Vec::new();
@@ -90,7 +89,7 @@ fn split(net: &Net, marking: &Marking) -> Option<(u32, Vec<u32>)> {
     Some((shared?, locals))
 }
 
-/// The system line by line, if every transition is one.
+/// The system with one rule for each transition, if that is possible.
 fn direct(net: &Net) -> Option<(System, InitialState, Vec<TargetState>)> {
     let mut rules = Vec::new();
     for transition in &net.transitions {
@@ -161,7 +160,7 @@ fn direct_rule(net: &Net, transition: &Transition) -> Option<Rule> {
     if arrow == Arrow::Step {
         for m in &transition.moves {
             let places = m.flow.places();
-            // A token that vanishes has no line.
+            // A token that vanishes cannot be expressed by a rule.
             let to: Option<BTreeSet<u32>> = places.iter().map(|&place| local(place)).collect();
             passive.push((local(m.from)?, to.filter(|to| !to.is_empty())?));
         }
@@ -192,7 +191,7 @@ fn chains(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts
     if steps > MOST_STEPS || places > MOST_STEPS {
         return Err(too_large());
     }
-    // Local states: the places, then the one that starts threads, then those aside.
+    // Local states: the places, then the state of the thread that starts others, then the auxiliary states.
     let starter = places as u32;
     let aside = |i: usize| starter + 1 + i as u32;
     let local = |place: PlaceId| place.index() as u32;

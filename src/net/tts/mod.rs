@@ -1,4 +1,4 @@
-//! Thread transition systems as BFC writes them, `.tts`, with targets in `.prop`.
+//! Thread transition systems in the format of BFC, `.tts`, with targets in `.prop` files.
 //!
 //! ```text
 //! file ::= S L line*                       shared states 0..S-1, local states 0..L-1
@@ -9,8 +9,8 @@
 //!                                          becomes s'
 //! ```
 //!
-//! [`parse`] reads a system, [`state`] reads initial states and targets, [`System::net`] makes a net
-//! of them, [`System::of`] goes the other way, [`print()`] writes.
+//! [`parse`] reads a system, [`state`] reads initial states and targets, [`System::net`] translates them to a net,
+//! [`System::of`] translates a net to a system, and [`print()`] writes a system.
 
 mod from_net;
 mod parser;
@@ -27,7 +27,7 @@ pub use parser::{parse, parse_unless};
 pub use print::print;
 pub use state::{InitialState, TargetState};
 
-/// What a line does.
+/// The kind of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Arrow {
     /// `->`: one thread moves.
@@ -39,7 +39,7 @@ pub enum Arrow {
 }
 
 impl Arrow {
-    /// As it is written.
+    /// The sign in the text.
     #[must_use]
     pub fn sign(self) -> &'static str {
         match self {
@@ -53,24 +53,24 @@ impl Arrow {
 /// A shared state and a local state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadState {
-    /// Shared by all.
+    /// The shared state.
     pub shared: u32,
-    /// Of one thread.
+    /// The local state of one thread.
     pub local: u32,
 }
 
-/// A line.
+/// A rule: one line of the text.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rule {
-    /// What it does.
+    /// The kind of the rule.
     pub arrow: Arrow,
-    /// From where.
+    /// The thread state before.
     pub from: ThreadState,
-    /// To where.
+    /// The thread state after.
     pub to: ThreadState,
-    /// For each local state of other threads that is listed, in order, where they go.
+    /// For each listed local state of other threads, sorted, the local states to which they may go.
     pub passive: Vec<(u32, BTreeSet<u32>)>,
-    /// The line in the source.
+    /// The place of the rule in the source.
     pub span: Span,
 }
 
@@ -86,28 +86,28 @@ impl Rule {
 /// A thread transition system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct System {
-    /// Shared states are the numbers below this.
+    /// The number of shared states, which are numbered from 0.
     pub shared_states: u32,
-    /// Local states are the numbers below this.
+    /// The number of local states, which are numbered from 0.
     pub local_states: u32,
-    /// What can happen, in the order of the source.
+    /// The rules, in the order of the source.
     pub rules: Vec<Rule>,
 }
 
 impl System {
-    /// Whether there is such a shared state.
+    /// Whether a shared state with this number exists.
     #[must_use]
     pub fn has_shared(&self, state: u32) -> bool {
         state < self.shared_states
     }
 
-    /// Whether there is such a local state.
+    /// Whether a local state with this number exists.
     #[must_use]
     pub fn has_local(&self, state: u32) -> bool {
         state < self.local_states
     }
 
-    /// The net: lines that change nothing, and lines that are there twice, are left out.
+    /// The net of the system. Rules that change nothing, and repeated rules, are left out.
     #[must_use]
     pub fn net(&self, initial: &InitialState, targets: &[TargetState]) -> Net {
         self.net_unless(initial, targets, &|| false)

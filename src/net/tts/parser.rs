@@ -1,4 +1,4 @@
-//! Text to system, with all errors at once.
+//! Parses thread transition systems, and reports all errors at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,10 +46,10 @@ pub fn parse_unless(
     if has_errors(&findings) { Err(findings) } else { Ok((parser.system, findings)) }
 }
 
-/// The rest of the line makes no sense; the error is reported.
+/// Returned when the rest of a line cannot be read. The error was already reported.
 struct Lost;
 
-/// What a number counts.
+/// What a number denotes.
 #[derive(Clone, Copy)]
 enum Kind {
     Shared,
@@ -62,7 +62,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    /// The numbers of shared and local states.
+    /// Reads the numbers of shared and local states.
     fn header(&mut self) -> Result<(), Lost> {
         let mut sizes = [0; 2];
         for (size, what) in sizes.iter_mut().zip(["shared", "local"]) {
@@ -98,7 +98,7 @@ impl Parser<'_> {
 
     fn line(&mut self) -> Result<(), Lost> {
         let begin = self.cursor.peek().span;
-        // The first number may be first on its line; all others must not be.
+        // Only the first number of a rule may be the first token on its line.
         let from = self.thread_state(true)?;
         let arrow = [Arrow::Step, Arrow::Broadcast, Arrow::Spawn];
         let Some(arrow) =
@@ -132,7 +132,7 @@ impl Parser<'_> {
         self.cursor.peek().first_on_line
     }
 
-    /// Reports what is missing, at the end of the line if that is where it is missing.
+    /// Reports what is missing; if it is missing at the end of the line, the report points there.
     fn expected(&mut self, what: &str) {
         if self.at_line_end() {
             let end = self.cursor.end_of_last();
@@ -181,8 +181,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Lines with the same ends and different passive moves are different transitions; at least
-    /// one other tool keeps only one of them.
+    /// Lines with the same ends and different passive moves are different transitions. At least one other tool keeps
+    /// only one of them.
     fn warn_of_duplicates(&mut self) {
         let mut first: BTreeMap<(Arrow, ThreadState, ThreadState), &Rule> = BTreeMap::new();
         let mut example: Option<(Span, Span)> = None;

@@ -1,10 +1,10 @@
-//! System to text.
+//! Prints thread transition systems.
 
 use std::fmt::Write;
 
 use super::System;
 
-/// The system as text; reading it again gives the same system.
+/// The system as text. Parsing it yields the same system.
 #[must_use]
 pub fn print(system: &System) -> String {
     let mut out = format!("{} {}\n", system.shared_states, system.local_states);

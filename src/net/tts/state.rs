@@ -1,4 +1,4 @@
-//! Initial states and targets, as on the command line and in `.prop` files.
+//! Initial states and targets, in the notation of the command line and of `.prop` files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -8,15 +8,15 @@ use crate::diagnostic::{Diagnostic, has_errors};
 use crate::net::Range;
 use crate::source::{Source, Span};
 
-/// Where a system starts: `0|0` is shared state 0 and one thread in local state 0, `0/0` arbitrarily
-/// many threads there, `0|3,4/1` one in 3, one in 4, and arbitrarily many in 1.
+/// The initial state of a system: `0|0` is shared state 0 with one thread in local state 0, `0/0` has arbitrarily
+/// many threads there, and `0|3,4/1` has one in 3, one in 4, and arbitrarily many in 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitialState {
     /// The shared state.
     pub shared: u32,
-    /// So many threads are there for certain.
+    /// The number of threads in each local state that are certainly there.
     pub threads: BTreeMap<u32, u64>,
-    /// Here is any number of others.
+    /// The local states that hold any number of further threads.
     pub unbounded: BTreeSet<u32>,
 }
 
@@ -79,14 +79,14 @@ impl fmt::Display for InitialState {
     }
 }
 
-/// What must not be covered: a shared state, and at least so many threads in local states.
+/// A target: a shared state, and the least number of threads in local states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetState {
     /// The shared state.
     pub shared: u32,
-    /// The threads.
+    /// The least number of threads in each local state.
     pub threads: BTreeMap<u32, u64>,
-    /// Its text in a `.prop` file; empty if it comes from elsewhere.
+    /// The place of the target in a `.prop` file; empty if it comes from elsewhere.
     pub span: Span,
 }
 
@@ -108,7 +108,7 @@ impl fmt::Display for TargetState {
     }
 }
 
-/// A list of local states with repetitions; may be empty.
+/// Reads a list of local states with repetitions, which may be empty.
 fn locals(text: &str) -> Option<BTreeMap<u32, u64>> {
     let mut threads = BTreeMap::new();
     if text.trim().is_empty() {
@@ -125,7 +125,7 @@ fn list(threads: &BTreeMap<u32, u64>) -> String {
     repeated.collect::<Vec<_>>().join(",")
 }
 
-/// Reads a `.prop` file: one target on each line, any of which must not be covered.
+/// Reads a `.prop` file: one target on each line, none of which must be covered.
 ///
 /// # Errors
 /// All findings, if at least one of them is an error.

@@ -1,19 +1,19 @@
-//! What every object has, whatever the command: the header.
+//! The header: the fields that every JSON object has, whatever the command.
 
 use itertools::Itertools;
 use serde::Serialize;
 
-use super::Place;
+use super::SourceRange;
 use crate::diagnostic::{self, Findings};
 use crate::pipeline::{Failure, Problem};
 use crate::reason::Unknown;
 use crate::report::advice::advice;
 use crate::source::{LoadError, Source};
 
-/// The number of the schema. Fields may be added under the same number.
+/// The version number of the schema. Fields may be added without changing it.
 pub const SCHEMA: u32 = 1;
 
-/// The fields that every object begins with. See the [schema](super).
+/// The fields at the beginning of every object. The [schema](super) describes them.
 #[derive(Debug, Serialize)]
 pub struct Header<'a> {
     schema: u32,
@@ -44,23 +44,23 @@ pub struct Reason {
     advice: Vec<&'static str>,
 }
 
-/// An engine that failed while another one answered: a bug in Cusp.
+/// An engine that failed while another one answered, which is a bug in Cusp.
 #[derive(Debug, Serialize)]
 struct FailedEngine<'a> {
     engine: &'a str,
     message: String,
 }
 
-/// An error or a warning. Without a place if it concerns the whole input.
+/// An error or a warning. It has no place if it is about the whole input.
 #[derive(Debug, Serialize)]
 pub struct Diagnostic<'a> {
-    /// Given if it is not the one that the report is about.
+    /// The file, if it is not the one that the report is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<&'a str>,
     severity: &'static str,
     message: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
+    place: Option<SourceRange>,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,10 +69,10 @@ pub struct Diagnostic<'a> {
     help: Option<&'a str>,
 }
 
-/// Another place that explains a diagnostic.
+/// Another place in the source that explains a diagnostic.
 #[derive(Debug, Serialize)]
 pub struct Related<'a> {
-    place: Option<Place>,
+    place: Option<SourceRange>,
     message: &'a str,
 }
 
@@ -95,32 +95,32 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// An input that cannot be used.
+    /// The header for an input that cannot be used.
     #[must_use]
     pub fn bad_input(command: &'static str, file: &'a str, exit_code: u8) -> Self {
         Self::new(command, file, "error", exit_code)
     }
 
-    /// A text that could not be read at all.
+    /// The header for a file that could not be read.
     #[must_use]
     pub fn unreadable(command: &'static str, error: &'a LoadError, exit_code: u8) -> Self {
         let diagnostics = vec![Diagnostic::about_everything("error", &error.message)];
         Self { diagnostics, ..Self::bad_input(command, &error.name, exit_code) }
     }
 
-    /// Evidence that does not hold: a bug in Cusp.
+    /// The header for evidence that was rejected, which is a bug in Cusp.
     #[must_use]
     pub fn rejected(command: &'static str, file: &'a str, exit_code: u8, rejection: String) -> Self {
         Self { rejection: Some(rejection), ..Self::new(command, file, "rejected", exit_code) }
     }
 
-    /// The engine that answered.
+    /// Sets the engine that answered.
     #[must_use]
     pub fn engine(self, engine: &'a str) -> Self {
         Self { engine: Some(engine), ..self }
     }
 
-    /// Why there is no answer, with further advice beside the usual one.
+    /// Sets the reason why there is no answer, with additional advice.
     #[must_use]
     pub fn reason(self, unknown: &Unknown, more_advice: &[&'static str]) -> Self {
         let reason = Reason {
@@ -132,7 +132,7 @@ impl<'a> Header<'a> {
         Self { reason: Some(reason), ..self }
     }
 
-    /// Engines that failed while another one answered.
+    /// Sets the engines that failed while another one answered.
     #[must_use]
     pub fn failures(self, failures: &'a [Failure]) -> Self {
         let failed = |failure: &'a Failure| FailedEngine {
@@ -145,7 +145,7 @@ impl<'a> Header<'a> {
         Self { failures: failures.iter().map(failed).collect(), ..self }
     }
 
-    /// Errors and warnings about one text, in the order of the text.
+    /// Adds errors and warnings about one source text, in its order.
     #[must_use]
     pub fn diagnostics(mut self, source: &Source, found: &'a [diagnostic::Diagnostic]) -> Self {
         let sorted = found.iter().sorted_by_key(|finding| finding.span.start);
@@ -153,7 +153,7 @@ impl<'a> Header<'a> {
         self
     }
 
-    /// Errors and warnings about an input of two texts.
+    /// Adds errors and warnings about an input of two source texts.
     #[must_use]
     pub fn findings(
         mut self,
@@ -171,20 +171,20 @@ impl<'a> Header<'a> {
         self
     }
 
-    /// What was decided on the user's behalf.
+    /// Sets the notes: what was decided on the user's behalf.
     #[must_use]
     pub fn notes(self, notes: &'a [String]) -> Self {
         Self { notes, ..self }
     }
 
-    /// The header as an object of its own, on a line of its own.
+    /// The header alone as an object on one line.
     #[must_use]
     pub fn line(&self) -> String {
         line(self)
     }
 }
 
-/// An object on a line of its own.
+/// An object on one line.
 ///
 /// # Panics
 /// Never: reports are plain data with strings as keys, and writing to a string does not fail.
@@ -206,19 +206,19 @@ impl<'a> Diagnostic<'a> {
             diagnostic::Severity::Error => "error",
         };
         Self {
-            place: Place::new(source, diagnostic.span),
+            place: SourceRange::new(source, diagnostic.span),
             label: Some(diagnostic.caret.as_str()).filter(|caret| !caret.is_empty()),
             related: diagnostic
                 .related
                 .as_ref()
-                .map(|(span, message)| Related { place: Place::new(source, *span), message }),
+                .map(|(span, message)| Related { place: SourceRange::new(source, *span), message }),
             help: diagnostic.help.as_deref(),
             ..Self::about_everything(severity, &diagnostic.message)
         }
     }
 }
 
-/// A word for machines.
+/// The name of a reason in the JSON output.
 fn reason_kind(reason: &crate::reason::Reason) -> &'static str {
     use crate::reason::Reason;
     match reason {

@@ -1,8 +1,8 @@
-//! Answers for machines: JSON lines, one object per file, each on a line of its own.
+//! Reports for machines: JSON lines, one object for each file, on one line.
 //!
-//! The schema has a number, [`SCHEMA`], and is the same for all commands. Fields may be added under the same number; a
-//! reader ignores what it does not know. A field without a value is left out. Positions count from 1, columns count
-//! characters, values of variables are `true` and `false`.
+//! The schema has a version number, [`SCHEMA`], and is the same for all commands. Fields may be added without
+//! changing the number, so readers should ignore fields that they do not know. A field without a value is left out.
+//! Positions count from 1, columns count characters, values of variables are `true` and `false`.
 //!
 //! Every object begins with the same [`Header`]:
 //!
@@ -33,12 +33,11 @@
 //! | `assertion` | with `--all` | line and column of the assertion |
 //! | `statistics` | with `--stats` | what was done |
 //!
-//! A sequential trace (`"kind": "calls"`) is a list of `runs` of procedures. A step that calls
-//! names the callee's run by its position in the list, and the same run may be named many times:
-//! written out, the trace may be exponentially longer (`steps`, or `steps_log2` beyond 64 bits).
-//! A run refers to runs before it only; the last one is where the program starts. A trace with
-//! threads (`"kind": "threads"`) is a list of steps, each with its thread. Both are complete,
-//! whatever `--trace` says, except that `none` leaves them out.
+//! A sequential trace (`"kind": "calls"`) is a list of `runs` of procedures. A step that calls refers to the callee's
+//! run by its position in the list. Several steps may refer to the same run, so the trace may be exponentially longer
+//! if all calls are written out (`steps`, or `steps_log2` beyond 64 bits). A run refers only to runs before it; the
+//! last one is that of the start of the program. A trace with threads (`"kind": "threads"`) is a list of steps, each
+//! with its thread. Both kinds are complete, whatever the value of `--trace`, except that `none` leaves them out.
 
 pub mod header;
 pub mod net;
@@ -58,7 +57,7 @@ use super::words::one_line;
 pub use header::{Header, SCHEMA};
 pub use trace::Trace;
 
-/// What became of one file.
+/// The report about one file.
 #[derive(Debug, Serialize)]
 pub struct Report<'a> {
     #[serde(flatten)]
@@ -72,34 +71,34 @@ pub struct Report<'a> {
     violation: Option<Violation<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     trace: Option<Trace<'a>>,
-    /// With `--all`: line and column of the assertion.
+    /// With `--all`: the line and column of the assertion.
     #[serde(skip_serializing_if = "Option::is_none")]
     assertion: Option<[usize; 2]>,
-    /// With `--stats`: what was done.
+    /// With `--stats`: statistics about the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     statistics: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// What was asked.
+/// The property that was checked.
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Property<'a> {
     /// No assertion fails.
     Assertions,
-    /// A label is not reached.
+    /// The label is not reached.
     Label {
         /// The name of the label.
         label: &'a str,
     },
 }
 
-/// How many threads may live at once: a number, or the word `unbounded`.
+/// The number of threads that may be alive at once: a number, or the word `unbounded`.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Threads {
-    /// This many.
+    /// At most this many.
     AtMost(u32),
-    /// Any number.
+    /// Any number; the text is always `unbounded`.
     Unbounded(&'static str),
 }
 
@@ -109,7 +108,7 @@ impl Threads {
     }
 }
 
-/// What shows that a program is safe.
+/// The kind and size of the proof that a program is safe.
 #[derive(Debug, Serialize)]
 pub struct Proof {
     kind: &'static str,
@@ -130,31 +129,31 @@ pub struct Violation<'a> {
     locals: Values<'a>,
 }
 
-/// A piece of source text: its place, and itself on one line. Steps that Cusp added have neither.
+/// A part of the source text: its place, and the text on one line. Steps that Cusp added have neither.
 #[derive(Debug, Serialize)]
 pub struct Statement {
     #[serde(skip_serializing_if = "Option::is_none")]
-    place: Option<Place>,
+    place: Option<SourceRange>,
     #[serde(skip_serializing_if = "String::is_empty")]
     text: String,
 }
 
-/// A stretch of source text, up to but not including its end.
+/// A range of the source text, by lines and columns; the end is exclusive.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SourceRange {
     line: usize,
     column: usize,
     end_line: usize,
     end_column: usize,
 }
 
-/// Variables with their values, as an object.
+/// Variables with their values, written as an object.
 #[derive(Debug, Default)]
 pub struct Values<'a>(Vec<(&'a str, bool)>);
 
 impl<'a> Report<'a> {
-    /// An answer, with the trace if there is one and `with_trace` says so. The header holds what does not depend on
-    /// the verdict.
+    /// The report about an answer, with its trace if it has one and `with_trace` is set. The header has the fields
+    /// that do not depend on the verdict.
     #[must_use]
     pub fn checked(subject: &Subject<'a>, header: Header<'a>, with_trace: bool) -> Self {
         let task = subject.task;
@@ -186,20 +185,20 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// The report about one assertion.
+    /// Adds the position of the assertion that the report is about.
     #[must_use]
     pub fn about_assertion(self, line: usize, column: usize) -> Self {
         Self { assertion: Some([line, column]), ..self }
     }
 
-    /// The report with figures.
+    /// Adds statistics.
     #[must_use]
     pub fn with_statistics(self, figures: &[(String, u64)]) -> Self {
         let figures = figures.iter().map(|(what, number)| (what.clone(), (*number).into()));
         Self { statistics: Some(figures.collect()), ..self }
     }
 
-    /// The object on a line of its own.
+    /// The report as an object on one line.
     #[must_use]
     pub fn line(&self) -> String {
         header::line(self)
@@ -232,7 +231,7 @@ impl<'a> Violation<'a> {
             procedure: procedure_name(program, violated.procedure),
             thread: violated.thread,
             statement: Statement {
-                place: Place::new(subject.source, violated.span),
+                place: SourceRange::new(subject.source, violated.span),
                 text: violated.text(subject.source),
             },
             globals: Values(violated.values.iter().filter(is_global).map(value).collect()),
@@ -247,11 +246,11 @@ fn procedure_name(program: &Program, id: model::ProcId) -> &str {
 
 impl Statement {
     fn new(source: &Source, span: Span) -> Self {
-        Self { place: Place::new(source, span), text: one_line(source.slice(span)) }
+        Self { place: SourceRange::new(source, span), text: one_line(source.slice(span)) }
     }
 }
 
-impl Place {
+impl SourceRange {
     fn new(source: &Source, span: Span) -> Option<Self> {
         if span == Span::default() {
             return None;

@@ -1,6 +1,6 @@
-//! Answers about nets for machines: one object per file.
+//! Reports about nets for machines: one JSON object for each file.
 //!
-//! They begin with the [`Header`] that all answers have; then follow:
+//! They begin with the [`Header`] that all answers have, followed by these fields:
 //!
 //! | field | when | meaning |
 //! |---|---|---|
@@ -9,20 +9,20 @@
 //! | `target` | `unsafe` | the target that is met: `place`, `text` |
 //! | `run` | `unsafe`, unless `--trace none` | see [`Run`] |
 //!
-//! Markings are objects from names of places to numbers of tokens; places that are not named are
-//! empty. In coverability sets, a number may be the word `omega`.
+//! A marking is an object that maps names of places to numbers of tokens; places that are not listed are empty. In
+//! coverability sets, a number may also be the word `omega`.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::header::{Header, line};
-use super::{Place, Statement};
+use super::{SourceRange, Statement};
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Marking, Net, PlaceId, Target};
 use crate::report::nets::{NetSubject, changed, markings, most_threads};
 
-/// What became of one file.
+/// The report about one file.
 #[derive(Debug, Serialize)]
 pub struct NetReport<'a> {
     #[serde(flatten)]
@@ -36,7 +36,7 @@ pub struct NetReport<'a> {
     run: Option<Run<'a>>,
 }
 
-/// How large a net is.
+/// The size of a net, and some of its properties.
 #[derive(Debug, Serialize)]
 pub struct Size {
     places: usize,
@@ -47,7 +47,7 @@ pub struct Size {
     zero_tests: bool,
 }
 
-/// What shows that no target can be covered.
+/// The kind and size of the proof that no target can be covered.
 #[derive(Debug, Serialize)]
 pub struct Proof<'a> {
     kind: &'static str,
@@ -62,7 +62,7 @@ pub struct Proof<'a> {
     evidence: Option<Evidence<'a>>,
 }
 
-/// The whole proof.
+/// The complete proof.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Evidence<'a> {
@@ -70,7 +70,7 @@ pub enum Evidence<'a> {
     Basis {
         /// Places that no run marks.
         never_marked: Vec<&'a str>,
-        /// Weights and bounds.
+        /// The linear invariants.
         invariants: Vec<Invariant<'a>>,
         /// The minimal elements.
         elements: Vec<Counts<'a>>,
@@ -92,15 +92,15 @@ pub struct Invariant<'a> {
 /// A run that covers a target.
 #[derive(Debug, Serialize)]
 pub struct Run<'a> {
-    /// The most threads, or tokens, that there are at once.
+    /// The largest number of threads, or tokens, at once.
     most: u64,
     initial: Counts<'a>,
     steps: Vec<Step<'a>>,
-    /// The marking at the end.
+    /// The last marking.
     last: Counts<'a>,
 }
 
-/// One firing: the transition by its number, its text in the source, and what changed.
+/// One firing: the number of the transition, its source text, and the places that changed.
 #[derive(Debug, Serialize)]
 pub struct Step<'a> {
     transition: usize,
@@ -111,14 +111,14 @@ pub struct Step<'a> {
     changes: Counts<'a>,
 }
 
-/// Where the tokens of a place went that had a choice.
+/// The destinations of the tokens of a place that had a choice.
 #[derive(Debug, Serialize)]
 pub struct Choice<'a> {
     from: &'a str,
     to: Counts<'a>,
 }
 
-/// Tokens by the names of places, as an object.
+/// Numbers of tokens by the names of places, written as an object.
 #[derive(Debug)]
 pub struct Counts<'a>(Vec<(&'a str, u64)>);
 
@@ -142,7 +142,7 @@ impl Serialize for Counts<'_> {
     }
 }
 
-/// Limits by the names of places, as an object.
+/// Limits by the names of places, written as an object.
 #[derive(Debug)]
 pub struct Limits<'a>(Vec<(&'a str, Tokens)>);
 
@@ -165,19 +165,19 @@ impl Serialize for Limits<'_> {
     }
 }
 
-/// How much of the evidence is written.
+/// Which parts of the evidence are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// Neither the run nor the proof.
+    /// Neither the run nor the complete proof.
     Verdict,
     /// The run, and the size of the proof.
     Run,
-    /// Everything.
+    /// The run and the complete proof.
     Everything,
 }
 
 impl<'a> NetReport<'a> {
-    /// An answer. The header holds what does not depend on the verdict.
+    /// The report about an answer. The header has the fields that do not depend on the verdict.
     #[must_use]
     pub fn checked(subject: &NetSubject<'a>, header: Header<'a>, extent: Extent) -> Self {
         let net = subject.net;
@@ -197,7 +197,7 @@ impl<'a> NetReport<'a> {
         report
     }
 
-    /// The object on a line of its own.
+    /// The report as an object on one line.
     #[must_use]
     pub fn line(&self) -> String {
         line(self)
@@ -206,7 +206,7 @@ impl<'a> NetReport<'a> {
 
 fn target_of(subject: &NetSubject, target: &Target) -> Statement {
     let source = subject.property.unwrap_or(subject.source);
-    Statement { place: Place::new(source, target.span), text: subject.target(target) }
+    Statement { place: SourceRange::new(source, target.span), text: subject.target(target) }
 }
 
 impl Size {

@@ -1,4 +1,4 @@
-//! Traces for machines.
+//! Traces in JSON.
 
 use serde::Serialize;
 
@@ -17,26 +17,26 @@ use super::{Statement, Values, procedure_name};
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Trace<'a> {
-    /// Without threads.
+    /// A trace of a sequential program.
     Calls {
-        /// Steps when every call is written out.
+        /// The number of steps if every call is written out.
         #[serde(skip_serializing_if = "Option::is_none")]
         steps: Option<u64>,
-        /// Their binary logarithm, when there are too many for 64 bits.
+        /// The binary logarithm of this number, if it does not fit into 64 bits.
         #[serde(skip_serializing_if = "Option::is_none")]
         steps_log2: Option<f64>,
-        /// Runs of procedures; the last one is where the program starts.
+        /// Runs of procedures; the last one is that of the start of the program.
         runs: Vec<Run<'a>>,
     },
-    /// With threads.
+    /// A trace of a program with threads.
     Threads {
-        /// The first values of the globals.
+        /// The initial values of the globals.
         globals: Values<'a>,
-        /// The first thread.
+        /// The first thread, with its initial values.
         threads: Vec<NewThread<'a>>,
-        /// One after the other.
+        /// The steps, in order.
         steps: Vec<ThreadMove<'a>>,
-        /// The thread that violates the property in the end.
+        /// The thread that violates the property.
         thread: u32,
     },
 }
@@ -52,22 +52,22 @@ pub struct Run<'a> {
     end: End,
 }
 
-/// A step, with the variables that it changes.
+/// A step, with the new values of the variables that it changes.
 #[derive(Debug, Serialize)]
 pub struct Step<'a> {
     #[serde(flatten)]
     statement: Statement,
-    /// Whether the condition of an `if` or `while` holds.
+    /// For a step of an `if` or `while`: whether the condition holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     branch: Option<bool>,
-    /// The callee's run.
+    /// The position of the callee's run.
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<usize>,
     #[serde(skip_serializing_if = "Values::is_empty")]
     globals: Values<'a>,
     #[serde(skip_serializing_if = "Values::is_empty")]
     locals: Values<'a>,
-    /// Return values, where the step sets them.
+    /// The return values, if the step sets them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     returns: Vec<bool>,
 }
@@ -76,21 +76,21 @@ pub struct Step<'a> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum End {
-    /// It returns.
+    /// The run returns.
     Exit,
-    /// It violates the property.
+    /// The run violates the property.
     Violation,
-    /// The violation lies in a call.
+    /// The violation is in a call.
     Inside {
-        /// The call.
+        /// The call statement.
         #[serde(flatten)]
         statement: Statement,
-        /// The callee's run.
+        /// The position of the callee's run.
         call: usize,
     },
 }
 
-/// A thread that begins.
+/// A thread that starts.
 #[derive(Debug, Serialize)]
 pub struct NewThread<'a> {
     id: u32,
@@ -104,14 +104,14 @@ pub struct NewThread<'a> {
 #[derive(Debug, Serialize)]
 pub struct ThreadMove<'a> {
     thread: u32,
-    /// The procedure that makes the step, or that is left.
+    /// The procedure that makes the step, or that returns.
     procedure: &'a str,
     /// Present and true if the step is the return from a call, or the end of the thread.
     #[serde(rename = "return", skip_serializing_if = "std::ops::Not::not")]
     is_return: bool,
     #[serde(flatten)]
     step: Step<'a>,
-    /// The procedure that is called.
+    /// The frame of the procedure that is called.
     #[serde(skip_serializing_if = "Option::is_none")]
     enters: Option<Entered<'a>>,
     /// Changes in other threads, by assignments to `x$`.
@@ -123,14 +123,14 @@ pub struct ThreadMove<'a> {
     ended: Vec<u32>,
 }
 
-/// A frame that a call opens.
+/// A frame that a call adds.
 #[derive(Debug, Serialize)]
 pub struct Entered<'a> {
     procedure: &'a str,
     locals: Values<'a>,
 }
 
-/// What changed in another thread.
+/// The changes in another thread.
 #[derive(Debug, Serialize)]
 pub struct Other<'a> {
     thread: u32,
@@ -218,7 +218,7 @@ impl<'a> Writer<'a> {
             Move::Return => Step::empty(),
         };
         described.globals = self.changed_globals(&before.globals, &step.after.globals);
-        // A call leaves the caller's frame where it is; a return uncovers it.
+        // A call leaves the caller's frame unchanged; after a return, the caller's frame is the topmost one.
         let level = old.frames.len() - 1 - usize::from(step.action == Move::Return && old.frames.len() > 1);
         if let Some(same) = same_frame(old, new, level) {
             let old_locals = &old.frames[level].locals;

@@ -1,4 +1,4 @@
-//! Programs we know how to call: their arguments, and how they tell their version.
+//! The QBF programs whose command lines we know: their arguments, and how to get their version.
 //!
 //! | program | where from | the table knows | run by our tests |
 //! |---|---|---|---|
@@ -8,8 +8,8 @@
 //! | `rareqs` | source | nothing: prints the outermost block unasked, and no version | no |
 //! | `qute` | source | `--partial-certificate`; prints no version | no |
 //!
-//! A program is known by the beginning of its file name, so `depqbf-6.03` is `depqbf`. A program that is not in the
-//! table is called as the user says, without further arguments.
+//! A program is recognised by the beginning of its file name, so `depqbf-6.03` is `depqbf`. A program that is not in
+//! the table is called as the user says, without further arguments.
 
 use std::path::Path;
 
@@ -19,29 +19,29 @@ use crate::interrupt::Interrupt;
 use crate::process::{ProcessError, Program};
 use crate::version::{Version, VersionProbe};
 
-/// How to call one program.
+/// How to call a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownSolver {
-    /// What its file name begins with, in lower case.
+    /// The beginning of its file name, in lower case.
     pub name: &'static str,
     /// Arguments before the name of the input file.
     pub arguments: &'static [&'static str],
-    /// Arguments that versions from this one on need as well.
+    /// Further arguments for versions from the given one on.
     pub since: &'static [(&'static [u32], &'static str)],
-    /// How it tells its version.
+    /// How to get its version.
     pub version: VersionProbe,
-    /// The clauses it likes best.
+    /// The style of clauses that suits it best.
     pub style: CnfStyle,
 }
 
-/// The programs we know, strongest on our questions first.
+/// The programs whose command lines we know; those that are strongest on our queries come first.
 pub const KNOWN_SOLVERS: [KnownSolver; 5] = [
     KnownSolver {
         name: "cadet",
         arguments: &["--qdimacs_out"],
         since: &[],
         version: VersionProbe::Banner,
-        // It looks for variables with unique definitions, which half a definition is not.
+        // It looks for variables with unique definitions, and a one-sided definition is not unique.
         style: CnfStyle::Tseitin,
     },
     KnownSolver {
@@ -95,10 +95,10 @@ impl KnownSolver {
             .argument(Program::INPUT)
     }
 
-    /// Asks the program at `path` for its version. None if it does not tell.
+    /// Gets the version of the program at `path`; `None` if it does not print one.
     ///
     /// # Errors
-    /// If it does not start, does not come to an end, or is interrupted.
+    /// If the program does not start, does not end in time, or is interrupted.
     pub fn probe(&self, path: &Path, interrupt: &Interrupt) -> Result<Option<Version>, ProcessError> {
         Version::ask(self.version, &self.program(path, None), "p cnf 1 1\ne 1 0\n1 0\n", interrupt)
     }

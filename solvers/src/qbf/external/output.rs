@@ -1,4 +1,4 @@
-//! What external QBF programs print, read leniently.
+//! Reads the output of external QBF programs.
 //!
 //! | program | verdict | values of the outermost block |
 //! |---|---|---|
@@ -7,19 +7,19 @@
 //! | `rareqs` | `s cnf 0` | `V -1 +3 0` |
 //! | others | `r FALSE`, `FALSE`, `UNSAT` | `v 1 -2 0`, or none |
 //!
-//! Whatever else they print is a comment. The exit code decides, 10 for true and 20 for false, and nothing that is
-//! printed may contradict it. "True" has to be said in words as well, because nobody checks it; "false" need not,
-//! because it is always checked.
+//! All other output is ignored. The exit code decides, 10 for true and 20 for false, and nothing that is printed may
+//! contradict it. "True" must also be printed as a word, because it is not checked; "false" need not be, because it
+//! is always checked.
 
 use crate::external_sat::ExternalFailure;
 use crate::process::{Exit, Finished};
 
-/// What a program claims about a formula.
+/// The claim of a program about a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Claim {
-    /// The verdict.
+    /// Whether it claims that the formula is true.
     pub(super) is_true: bool,
-    /// Per variable of the formula the value it was given, if any.
+    /// For each variable of the formula, its value, if one was given.
     pub(super) values: Vec<Option<bool>>,
 }
 
@@ -30,7 +30,7 @@ enum Status {
     Unknown,
 }
 
-/// The claim of a program that has ended, about a formula with so many variables.
+/// The claim of a program that has ended, about a formula with this number of variables.
 pub(super) fn read_claim(finished: &Finished, variables: usize) -> Result<Claim, ExternalFailure> {
     let code = match finished.exit {
         Exit::Code(code) => code,
@@ -65,7 +65,7 @@ pub(super) fn read_claim(finished: &Finished, variables: usize) -> Result<Claim,
     }
 }
 
-/// The rest of a line that starts with `s`.
+/// The status in the rest of a line that starts with `s`.
 fn status_line(claim: &[&str]) -> Option<Status> {
     match claim {
         ["cnf", "1", ..] => Some(Status::True),
@@ -85,7 +85,7 @@ fn status_word(word: &str) -> Option<Status> {
     }
 }
 
-/// Reads literals up to the end of the line or a 0 there. None if they are no literals of the formula, or
+/// Reads literals up to the end of the line or a final 0; `None` if they are not literals of the formula, or
 /// contradict each other.
 fn read_values(literals: &[&str], values: &mut [Option<bool>]) -> Option<()> {
     for literal in literals.strip_suffix(&["0"]).unwrap_or(literals) {
@@ -117,7 +117,7 @@ mod tests {
         read_claim(&finished, 4)
     }
 
-    /// The values of variables 1 to 4 as a program says them in a false answer.
+    /// The values of variables 1 to 4 that a program prints with the answer false.
     fn values(text: &str) -> String {
         let claim = read(20, text).expect("a claim");
         assert!(!claim.is_true);

@@ -1,14 +1,16 @@
-//! Taking one of several ways down.
+//! Decides between several ways to meet the wish of a gate.
 //!
-//! In this order, with propagation in between, so that what is more certain goes first:
+//! The following steps are tried in this order, with propagation in between, so that more certain decisions come
+//! first. To *match* a gate with a term means to ask its inputs to equal the corresponding inputs of the term.
 //!
-//! 1. if-then-elses are laid over others, or their conditions become constant;
-//! 2. shapes that match in one way are laid over each other, the best match first;
-//! 3. gates that should be constant are laid over premises: a guard is made of the same parts as the other one;
-//! 4. of the shapes that match in two equally good ways one is laid over, in the first way;
-//! 5. variables that are asked to be constant become so (a variable that is also a value has taken the better
+//! 1. if-then-elses are matched with other if-then-elses, or their conditions become constant;
+//! 2. gates whose structure matches in only one way are matched, the best match first;
+//! 3. gates that should be constant are matched with premises, since a guard consists of the same parts as the other
+//!    guard;
+//! 4. of the gates whose structure matches in two equally good ways, one is matched in the first way;
+//! 5. variables that are asked to be constant become constant (a variable that is also a value has got the better
 //!    term by now);
-//! 6. a conjunction with one known side is solved for the other;
+//! 6. a conjunction with one known input is solved for the other;
 //! 7. one gate follows the point.
 
 use cusp_encodings::Term;
@@ -17,18 +19,18 @@ use super::matching::{Certainty, DEPTH};
 use super::{Trust, Walk};
 use crate::qbf::shape::Shape;
 
-/// A condition of pending if-then-elses, and how much speaks for each way to decide them.
+/// A condition of pending if-then-elses, with scores for each way to decide them.
 struct Condition {
     term: Term,
     then: u32,
     otherwise: u32,
-    /// The if-then-elses look like the wanted ones as a whole.
+    /// The score for matching the whole if-then-elses with the wanted ones.
     matched: u32,
     gates: Vec<Term>,
 }
 
 impl Walk<'_> {
-    /// Takes one of several ways at some gates; returns whether there was any to take.
+    /// Decides at some gates; returns whether there was any decision to make.
     pub(super) fn decide(&mut self) -> bool {
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain(|gate| self.images[gate.index()].is_none() && !self.is_settled[gate.index()]);
@@ -52,8 +54,9 @@ impl Walk<'_> {
         true
     }
 
-    /// Decides if-then-elses by their condition: laid over the if-then-elses that are wanted, or with a constant
-    /// condition, that of the branch that looks more like what is wanted, or that of the point.
+    /// Decides if-then-elses with the same condition: they are matched with the if-then-elses that are wanted, or
+    /// their condition becomes constant. The constant selects the branch that is more similar to what is wanted, or
+    /// else the branch that the point selects.
     fn decide_conditions(&mut self, pending: &[Term]) -> bool {
         let mut conditions: Vec<Condition> = Vec::new();
         for &gate in pending {
@@ -99,7 +102,7 @@ impl Walk<'_> {
         !conditions.is_empty()
     }
 
-    /// Lays the best matches over each other.
+    /// Matches the gates with the best scores.
     fn decide_matches(&mut self, pending: &[Term], certainty: Certainty) -> bool {
         let mut matches: Vec<(u32, Term)> = Vec::new();
         for &gate in pending {
@@ -114,7 +117,7 @@ impl Walk<'_> {
         let mut best_gates = matches.into_iter().filter(|&(score, _)| score == best);
         let most = if certainty == Certainty::Clear { usize::MAX } else { 1 };
         for (_, gate) in best_gates.by_ref().take(most) {
-            // Wishes made meanwhile change what matches.
+            // Wishes that were made in the meantime may change what matches.
             if self.images[gate.index()].is_none()
                 && let Some((_, pairs)) = self.match_shape(gate, certainty)
             {
@@ -128,8 +131,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Asks gates that should be constant for premises that look like them instead: where the premises hold these
-    /// are constant too, and say more about the inputs.
+    /// Asks gates that should be constant to equal premises with a similar structure instead: where the premises
+    /// hold, these are constant, too, and they say more about the inputs.
     fn decide_premises(&mut self, pending: &[Term]) -> bool {
         let mut matches: Vec<(u32, Term, Term)> = Vec::new();
         for &gate in pending {
@@ -155,7 +158,7 @@ impl Walk<'_> {
         for (_, gate, goal) in matches {
             let is_open = self.images[gate.index()].is_none()
                 && self.wishes[gate.index()].is_some_and(|wish| wish.as_constant().is_some());
-            // Wishes made meanwhile change what matches.
+            // Wishes that were made in the meantime may change what matches.
             if is_open && self.similarity_below(gate, goal).is_some() {
                 self.wishes[gate.index()] = Some(goal);
                 self.queue.push(gate);
@@ -166,7 +169,7 @@ impl Walk<'_> {
         has_decided
     }
 
-    /// Gives the variables that are asked to be constant what they are asked for.
+    /// Makes variables constant that are asked to be.
     fn decide_constants(&mut self) -> bool {
         let mut has_decided = false;
         for var in std::mem::take(&mut self.late) {
@@ -182,7 +185,7 @@ impl Walk<'_> {
         self.circuit.shape(gate).inputs().any(|input| self.image(input).is_some())
     }
 
-    /// Takes the way of the point at one gate.
+    /// Decides at one gate by the point.
     fn decide_gate(&mut self, gate: Term) {
         self.is_settled[gate.index()] = true;
         let Some(goal) = self.wishes[gate.index()] else { return };
@@ -191,7 +194,7 @@ impl Walk<'_> {
                 (Some(known), _) => self.solve_conjunction(known, b, goal),
                 (_, Some(known)) => self.solve_conjunction(known, a, goal),
                 _ => match (self.value(a), self.value(b)) {
-                    // One side suffices.
+                    // One false input suffices.
                     (false, _) if goal == Term::FALSE => self.wish(a, goal),
                     (true, false) if goal == Term::FALSE => self.wish(b, goal),
                     (_, true) => {
@@ -217,7 +220,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `known & open` should equal `goal`.
+    /// Asks `open` to have a value such that `known & open` equals `goal`.
     fn solve_conjunction(&mut self, known: Term, open: Term, goal: Term) {
         if let (false, Shape::And(p, q)) = (goal.is_complemented(), Shape::of(self.arena, goal)) {
             let rest = match known {
@@ -232,7 +235,7 @@ impl Walk<'_> {
         if self.agrees(open, goal) {
             self.wish(open, goal);
         } else {
-            // The point has the open side true where the known one is false.
+            // At the point, the known input is false and the open one is true.
             let weaker = self.arena.or(goal, !known);
             self.wish(open, weaker);
         }

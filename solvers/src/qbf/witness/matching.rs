@@ -1,32 +1,32 @@
-//! How much the shape of an open gate looks like that of the term it should equal.
+//! Measures how similar the structure of a gate with existential variables is to that of the term it should equal.
 //!
-//! A set that was made from another one by renaming or substituting choices has its shape, and the witness is
-//! found by laying one over the other. Conjunction and exclusive disjunction commute, so the inputs may be paired
-//! in two ways; the way that looks better a few levels down is taken, above all one that agrees with what is
-//! decided already.
+//! A set that was made from another one by renaming or substituting choices has the same structure, and the witness
+//! is found by matching one with the other. Conjunction and exclusive disjunction are commutative, so their inputs
+//! can be paired in two ways. The pairing that is more similar a few levels down is taken, and above all one that
+//! agrees with what is already decided.
 
 use cusp_encodings::Term;
 
 use super::Walk;
 use crate::qbf::shape::Shape;
 
-/// How deep shapes are compared.
+/// How many levels are compared.
 pub(super) const DEPTH: u32 = 4;
 
 /// Which matches count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
-    /// Those where one pairing of the inputs is better than the other.
+    /// Only matches where one pairing of the inputs is better than the other.
     Clear,
-    /// All.
+    /// All matches.
     Any,
 }
 
-/// What a match asks of two inputs.
+/// Two inputs, each with the term that a match asks it to equal.
 pub(super) type Pairs = [(Term, Term); 2];
 
 impl Walk<'_> {
-    /// How well the wish of a gate matches its shape, and what it asks of the inputs.
+    /// How well the wish of a gate matches its structure, and what the match asks of the inputs.
     pub(super) fn match_shape(&mut self, gate: Term, certainty: Certainty) -> Option<(u32, Pairs)> {
         let goal = self.wishes[gate.index()]?;
         let (a, b, p, q) = match (self.circuit.shape(gate), Shape::of(self.arena, goal)) {
@@ -43,7 +43,7 @@ impl Walk<'_> {
         }
     }
 
-    /// How well the wish of an if-then-else matches it as a whole, and what it asks of the inputs.
+    /// How well the wish of an if-then-else matches it as a whole, and what the match asks of the inputs.
     pub(super) fn match_ite(&mut self, gate: Term) -> Option<(u32, [(Term, Term); 3])> {
         let goal = self.wishes[gate.index()]?;
         let Shape::Ite(condition, then, otherwise) = self.circuit.shape(gate) else { return None };
@@ -70,7 +70,7 @@ impl Walk<'_> {
 
     fn match_pairs(&mut self, gate: Term, mut pairs: Pairs, goal: Term) -> Option<(u32, Pairs)> {
         if matches!(self.circuit.shape(gate), Shape::Xor(..)) && goal.is_complemented() {
-            // The side whose sign matters least takes the complement.
+            // The complement is passed to the input for which the sign matters least.
             let taker = usize::from(!self.is_signless(pairs[0].0));
             pairs[taker].1 = !pairs[taker].1;
         }
@@ -88,7 +88,8 @@ impl Walk<'_> {
         matches!(self.circuit.shape(term), Shape::Var(_) | Shape::Xor(..))
     }
 
-    /// How much of the shape of an open term is in another one; `None` if what is decided already differs.
+    /// How much of the structure of an open term occurs in another term; `None` if this contradicts what is already
+    /// decided.
     pub(super) fn similarity(&self, open: Term, goal: Term, depth: u32) -> Option<u32> {
         let open = self.resolve(open);
         let decided = self.images[open.index()].or(self.wishes[open.index()]);
@@ -102,7 +103,7 @@ impl Walk<'_> {
             (Shape::And(a, b), Shape::And(p, q)) if !signs_differ => self.best_pairing([a, b], [p, q], depth),
             (Shape::Xor(a, b), Shape::Xor(p, q)) => self.best_pairing([a, b], [p, q], depth),
             (Shape::Ite(condition, then, otherwise), wanted) => {
-                // As a whole, or any of the branches may be the one to follow.
+                // Either the whole matches, or one of the branches may be the one to follow.
                 let whole = if let Shape::Ite(c, t, e) = wanted {
                     let (t, e) = (t.complement_if(signs_differ), e.complement_if(signs_differ));
                     let scores = [(condition, c), (then, t), (otherwise, e)]
@@ -119,7 +120,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The similarity of a gate and a term for which it has no wish yet; none if there is nothing in common.
+    /// The similarity of a gate and a term for which it has no wish yet; `None` if they have nothing in common.
     pub(super) fn similarity_below(&self, gate: Term, goal: Term) -> Option<u32> {
         let score = match (self.circuit.shape(gate), Shape::of(self.arena, goal)) {
             (Shape::And(a, b), Shape::And(p, q)) if !goal.is_complemented() => {
@@ -131,7 +132,7 @@ impl Walk<'_> {
         (score > 4).then_some(score)
     }
 
-    /// The term that an open term equals as far as constants are decided.
+    /// The term that an open term equals, as far as constants are decided.
     fn resolve(&self, mut open: Term) -> Term {
         loop {
             let below = match self.circuit.shape(open) {
