@@ -578,7 +578,9 @@ fn with_little_address_space_every_file_is_answered() {
     let scratch = Scratch::new("address_space");
     let variables: Vec<String> = (0..20).map(|i| format!("g{i}")).collect();
     let sum = variables.join(" != ");
-    let flips: String = variables.iter().map(|g| format!("if (*) then {g} := !{g}; p := !p; fi\n")).collect();
+    let flips: Vec<String> =
+        variables.iter().map(|g| format!("if (*) then {g} := !{g}; p := !p; fi\n")).collect();
+    let flips = flips.concat();
     let text = format!(
         "decl {}, p;\nvoid main() begin\np := ({sum});\nwhile (*) do\n{flips}od\nassert(p = ({sum}));\nend\n",
         variables.join(", ")
