@@ -43,3 +43,5 @@ pub mod shorten;
 pub mod source;
 pub mod symbolic;
 pub mod syntax;
+
+pub use embed::check_str;
