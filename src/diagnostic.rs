@@ -3,6 +3,7 @@
 //! A diagnostic is data; only [`render`] turns it into text. Messages are lower case, have no
 //! full stop, put names in backquotes, and describe the program, not the parser.
 
+pub(crate) mod collect;
 pub mod suggest;
 
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};

@@ -43,7 +43,22 @@ pub struct Source {
     text: String,
     /// Byte offset of the first character of every line.
     lines: Vec<u32>,
+    encoding: Encoding,
 }
+
+/// How the characters of a file are written as bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Encoding {
+    #[default]
+    Utf8,
+    /// UTF-8 after a byte order mark, which some editors write.
+    Utf8WithMark,
+    /// One byte for each character, as in comments of old files.
+    Latin1,
+}
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
 
 /// Larger inputs are refused, because offsets have 32 bits. Real inputs are much smaller.
 pub const MAX_INPUT_BYTES: u64 = 512 << 20;
@@ -64,7 +79,7 @@ impl Source {
         let text = text.into();
         let starts = text.bytes().enumerate().filter(|&(_, b)| b == b'\n').map(|(i, _)| i as u32 + 1);
         let lines = std::iter::once(0).chain(starts).collect();
-        Self { name: name.into(), text, lines }
+        Self { name: name.into(), text, lines, encoding: Encoding::default() }
     }
 
     /// Reads a file, or standard input for `-`.
@@ -104,9 +119,26 @@ impl Source {
             let message = format!("is larger than {} MB", MAX_INPUT_BYTES >> 20);
             return Err(fail(&name, message));
         }
-        let text = String::from_utf8(bytes).unwrap_or_else(|e| latin1(e.as_bytes()));
-        let text = text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned);
-        Ok(Self::new(name, text))
+        let (text, encoding) = match String::from_utf8(bytes) {
+            Ok(text) => match text.strip_prefix(MARK) {
+                Some(rest) => (rest.to_owned(), Encoding::Utf8WithMark),
+                None => (text, Encoding::Utf8),
+            },
+            Err(error) => (latin1(error.as_bytes()), Encoding::Latin1),
+        };
+        Ok(Self { encoding, ..Self::new(name, text) })
+    }
+
+    /// Another text, written as bytes in the same way as this one.
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<u8> {
+        let latin1 = || text.chars().map(|c| u8::try_from(c).ok()).collect::<Option<Vec<u8>>>();
+        match self.encoding {
+            Encoding::Utf8 => text.as_bytes().to_vec(),
+            Encoding::Utf8WithMark => format!("{MARK}{text}").into_bytes(),
+            // A character that is not in the original text may not be in Latin-1, either.
+            Encoding::Latin1 => latin1().unwrap_or_else(|| text.as_bytes().to_vec()),
+        }
     }
 
     /// The name that messages show.
@@ -186,6 +218,15 @@ mod tests {
     fn binary_input_is_named_as_such() {
         let error = Source::read("x".to_owned(), &b"decl a;\0"[..]).expect_err("a NUL byte");
         assert_eq!(error.message, "is not a text file: byte 7 is 0x00");
+    }
+
+    #[test]
+    fn other_texts_are_written_like_the_one_that_was_read() {
+        for bytes in [&b"// caf\xe9\n"[..], b"\xef\xbb\xbf// caf\xc3\xa9\n", b"// caf\xc3\xa9\n"] {
+            let source = Source::read("x".to_owned(), bytes).expect("text");
+            assert_eq!(source.text(), "// caf\u{e9}\n");
+            assert_eq!(source.encode(source.text()), bytes);
+        }
     }
 
     #[test]

@@ -599,3 +599,33 @@ fn with_little_address_space_every_file_is_answered() {
     assert!(matches!(verdicts[..], ["safe" | "unknown", "safe"]), "{verdicts:?} {errors}");
     assert!(matches!(output.status.code(), Some(0 | 5)), "{:?} {errors}", output.status);
 }
+
+#[test]
+fn formatting_keeps_the_encoding_of_a_file() {
+    let scratch = Scratch::new("encodings");
+    for (name, start, accent) in
+        [("mark.bp", &b"\xef\xbb\xbf"[..], &b"\xc3\xa9"[..]), ("latin.bp", b"", b"\xe9")]
+    {
+        let text = [start, b"decl g; // caf", accent, b"\nvoid main() begin\nskip; end\n"].concat();
+        let file = scratch.file(name, &text);
+        assert_eq!(run(&["fmt", "--write", &file]).code, 0);
+        let written = fs::read(&file).expect("a file");
+        let comment = [b"// caf", accent, b"\n"].concat();
+        assert!(written.starts_with(&[start, b"decl g;"].concat()), "{name}: {written:?}");
+        assert!(written.windows(comment.len()).any(|window| window == comment), "{name}: {written:?}");
+        assert_ne!(written, text);
+    }
+}
+
+#[test]
+fn semantic_errors_are_counted_and_not_all_shown() {
+    let lines: Vec<String> = (0..3000).map(|i| format!("x{i} := T;\n")).collect();
+    let wrong = run_on(&["check", "-"], &format!("void main() begin\n{}end\n", lines.concat()));
+    assert_eq!(wrong.code, 1);
+    assert!(
+        wrong.stderr.contains("more than 1000 errors; further ones are not shown"),
+        "{}",
+        wrong.stderr.len()
+    );
+    assert!(!wrong.stderr.contains("`x2999`"));
+}

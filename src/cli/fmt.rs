@@ -50,13 +50,13 @@ fn one_file(args: &FmtArgs, file: &Path, output: &mut Output) -> Status {
             return Status::BadInput;
         }
     } else if args.write {
-        let write = || OutFile::open(file, [])?.write(|stream| stream.write_all(text.as_bytes()));
+        let write = || OutFile::open(file, [])?.write(|stream| stream.write_all(&source.encode(&text)));
         if changes && let Err(why) = write() {
             output.message(&format!("error: {why}\n"));
             return Status::BadInput;
         }
     } else {
-        output.answer(&text);
+        output.bytes(&source.encode(&text));
     }
     Status::Safe
 }

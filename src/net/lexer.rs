@@ -4,8 +4,9 @@
 //! a [`TokenKind::Unknown`] token, whose error is reported here and not by the parsers.
 
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::collect::Collector;
 use crate::source::Span;
-use crate::syntax::{Findings, spelled_out};
+use crate::syntax::spelled_out;
 
 /// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ const SIGNS: [&str; 32] = [
 ];
 
 /// All tokens of a text, the last of which is [`TokenKind::End`].
-pub(super) fn tokens(text: &str, findings: &mut Findings) -> Vec<Token> {
+pub(super) fn tokens(text: &str, findings: &mut Collector) -> Vec<Token> {
     let mut tokens = Vec::new();
     let bytes = text.as_bytes();
     let mut first_on_line = true;
@@ -105,7 +106,7 @@ fn strange(text: &str) -> &str {
     &text[..end]
 }
 
-fn number(word: &str, span: Span, findings: &mut Findings) -> TokenKind {
+fn number(word: &str, span: Span, findings: &mut Collector) -> TokenKind {
     if !word.bytes().all(|b| b.is_ascii_digit()) {
         let error = Diagnostic::error(span, format!("`{word}` is neither a name nor a number"));
         findings.push(error.help("a name begins with a letter or `_`"));
@@ -126,13 +127,13 @@ pub(super) struct Cursor<'a> {
     tokens: Vec<Token>,
     at: usize,
     /// The errors and warnings found so far.
-    pub findings: Findings,
+    pub findings: Collector,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at the first token.
     pub fn new(text: &'a str) -> Self {
-        let mut findings = Findings::default();
+        let mut findings = Collector::default();
         let tokens = tokens(text, &mut findings);
         Self { text, tokens, at: 0, findings }
     }

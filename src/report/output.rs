@@ -40,7 +40,23 @@ impl Output {
             return;
         }
         let mut stream = anstream::stdout().lock();
-        if let Err(error) = stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) {
+        let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+        self.note(written);
+    }
+
+    /// Writes a text in the encoding of a file, without a change.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        if self.closed {
+            return;
+        }
+        let mut stream = io::stdout().lock();
+        let written = stream.write_all(bytes).and_then(|()| stream.flush());
+        self.note(written);
+    }
+
+    /// Remembers that nothing can be written any more.
+    fn note(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
             self.closed = true;
             self.failure = Some(error).filter(|error| error.kind() != ErrorKind::BrokenPipe);
         }

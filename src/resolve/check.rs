@@ -4,6 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::{Names, Scope, statements};
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::collect::Collector;
 use crate::diagnostic::suggest::nearest;
 use crate::model::Var;
 use crate::source::Span;
@@ -21,7 +22,7 @@ enum Position {
 }
 
 /// Checks all statements and records the call graph.
-pub fn check(ast: &Ast, names: &mut Names, findings: &mut Vec<Diagnostic>) {
+pub fn check(ast: &Ast, names: &mut Names, findings: &mut Collector) {
     let mut callees = Vec::with_capacity(names.scopes.len());
     let mut checker = Checker { ast, names, scope: None, findings, callees: FxHashSet::default() };
     for &(_, value) in &checker.names.initialisers {
@@ -45,7 +46,7 @@ struct Checker<'a> {
     ast: &'a Ast,
     names: &'a Names,
     scope: Option<&'a Scope>,
-    findings: &'a mut Vec<Diagnostic>,
+    findings: &'a mut Collector,
     callees: FxHashSet<usize>,
 }
 

@@ -7,7 +7,8 @@ mod check;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::diagnostic::{Diagnostic, has_errors};
+use crate::diagnostic::Diagnostic;
+use crate::diagnostic::collect::Collector;
 use crate::model::Var;
 use crate::source::Span;
 use crate::syntax::ast::{Ast, Dialect, ExprId, Ident, Item, Procedure, StmtId, StmtKind};
@@ -134,19 +135,19 @@ impl Names {
 /// # Errors
 /// All errors and warnings, if there is at least one error.
 pub fn resolve(ast: &Ast) -> Result<(Names, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut findings = Vec::new();
+    let mut findings = Collector::default();
     let mut names = declare(ast, &mut findings);
     check::check(ast, &mut names, &mut findings);
     names.entry = find_entry(ast, &names, &mut findings);
-    if has_errors(&findings) {
-        return Err(findings);
+    if findings.has_errors() {
+        return Err(findings.into_sorted());
     }
     warn_of_unreachable_procedures(ast, &names, &mut findings);
-    Ok((names, findings))
+    Ok((names, findings.into_sorted()))
 }
 
 /// Collects all declarations: globals, procedures, parameters, locals, labels.
-fn declare(ast: &Ast, findings: &mut Vec<Diagnostic>) -> Names {
+fn declare(ast: &Ast, findings: &mut Collector) -> Names {
     let mut names = Names::default();
     for (position, item) in ast.items.iter().enumerate() {
         match item {
@@ -180,7 +181,7 @@ fn declare(ast: &Ast, findings: &mut Vec<Diagnostic>) -> Names {
     names
 }
 
-fn declare_procedure(ast: &Ast, item: usize, procedure: &Procedure, findings: &mut Vec<Diagnostic>) -> Scope {
+fn declare_procedure(ast: &Ast, item: usize, procedure: &Procedure, findings: &mut Collector) -> Scope {
     let mut scope = Scope { item, params: procedure.params.len(), ..Scope::default() };
     let mut declare = |scope: &mut Scope, kind: &str, name: &str, span: Span| {
         let index = scope.locals.len() as u32;
@@ -221,7 +222,9 @@ fn declare_procedure(ast: &Ast, item: usize, procedure: &Procedure, findings: &m
     }
     for (label, first) in repeated {
         let is_target = jumps.contains(label.name.as_str());
-        findings.extend(repeated_label(ast, label, first, is_target));
+        if let Some(finding) = repeated_label(ast, label, first, is_target) {
+            findings.push(finding);
+        }
     }
     scope.returns = procedure.returns.map_or(longest_return, |n| n as usize);
     scope
@@ -270,7 +273,7 @@ pub fn statements<'a>(ast: &'a Ast, block: &'a [StmtId]) -> impl Iterator<Item =
     })
 }
 
-fn find_entry(ast: &Ast, names: &Names, findings: &mut Vec<Diagnostic>) -> Entry {
+fn find_entry(ast: &Ast, names: &Names, findings: &mut Collector) -> Entry {
     let named = |name: &str| names.procedure_by_name.get(name).copied();
     let mut entry = Entry { main: named("main"), ..Entry::default() };
     if ast.dialect == Dialect::Getafix {
@@ -305,7 +308,7 @@ fn no_main(ast: &Ast, names: &Names) -> Diagnostic {
     }
 }
 
-fn warn_of_unreachable_procedures(ast: &Ast, names: &Names, findings: &mut Vec<Diagnostic>) {
+fn warn_of_unreachable_procedures(ast: &Ast, names: &Names, findings: &mut Collector) {
     let mut unreachable = vec![true; names.scopes.len()];
     names.reachable().iter().for_each(|&index| unreachable[index] = false);
     let unreachable: Vec<usize> = (0..names.scopes.len()).filter(|&i| unreachable[i]).collect();

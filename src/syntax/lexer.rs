@@ -6,9 +6,9 @@
 //! A token is its kind and its span; no memory is allocated for it.
 
 use super::ast::{Comment, Layout};
-use super::findings::Findings;
 use super::keyword::Keyword;
 use crate::diagnostic::Diagnostic;
+use crate::diagnostic::collect::Collector;
 use crate::source::Span;
 
 /// The kinds of tokens.
@@ -98,7 +98,7 @@ pub(super) struct Lexer<'a> {
     /// The blank lines so far.
     pub layout: Layout,
     /// The errors and warnings so far, including those of the parser.
-    pub findings: Findings,
+    pub findings: Collector,
     /// A comment is not closed and runs to the end of the file, so what seems to be missing may be inside the
     /// comment.
     pub truncated: bool,
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
             text_on_line: false,
             comments: Vec::new(),
             layout: Layout::default(),
-            findings: Findings::default(),
+            findings: Collector::default(),
             truncated: false,
         }
     }

@@ -10,7 +10,6 @@
 pub mod ast;
 mod blocks;
 mod expression;
-mod findings;
 mod items;
 mod keyword;
 mod lexer;
@@ -22,7 +21,6 @@ mod same;
 mod simple;
 mod statement;
 
-pub(crate) use findings::Findings;
 pub(crate) use lexer::spelled_out;
 pub use parser::parse;
 pub use printer::print;

@@ -28,10 +28,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::diagnostic::collect::Collector;
 use crate::diagnostic::{Diagnostic, has_errors};
 use crate::net::{Builder, Flow, Marking, Move, Net, PlaceId, PlaceKind, Range, Target, Transition};
 use crate::source::Span;
-use crate::syntax::Findings;
 
 use super::formula::{Case, MOST_CASES, cases};
 use super::{Channel, Edge, Event, Formula, GlobalId, LabelId, LocalState, Op, System, Value};
@@ -90,7 +90,7 @@ struct Compiler<'s> {
     receivers: Vec<BTreeSet<(PlaceId, PlaceId)>>,
     /// How much of [`MOST_PARTS`] is left; `None` after the limit was exceeded, which is reported once.
     parts_left: Option<usize>,
-    findings: Findings,
+    findings: Collector,
 }
 
 impl<'s> Compiler<'s> {
@@ -128,7 +128,7 @@ impl<'s> Compiler<'s> {
                 receivers[label.index()].insert((states[machine][edge.from], states[machine][edge.to]));
             }
         }
-        let findings = Findings::default();
+        let findings = Collector::default();
         Self { system, builder, values, states, receivers, parts_left: Some(MOST_PARTS), findings }
     }
 

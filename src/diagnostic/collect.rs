@@ -1,6 +1,6 @@
-//! Diagnostics of one file, with a limit.
+//! Collects the diagnostics of one file, up to a limit.
 
-use crate::diagnostic::{Diagnostic, Severity};
+use super::{Diagnostic, Severity};
 
 /// The largest number of errors, and of warnings, that are kept. A file that is not a program has an error in
 /// every word, and nobody reads a million of them.
@@ -8,13 +8,13 @@ pub(crate) const MAX_FINDINGS: usize = 1000;
 
 /// The errors and warnings that were found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Findings {
+pub(crate) struct Collector {
     kept: Vec<Diagnostic>,
     errors: usize,
     warnings: usize,
 }
 
-impl Findings {
+impl Collector {
     /// Records a finding. The first one above the limit is replaced by a message that says that there are too many.
     pub fn push(&mut self, finding: Diagnostic) {
         let (count, word) = match finding.severity {
@@ -39,6 +39,11 @@ impl Findings {
     /// Whether another error would be discarded, so that it need not be constructed.
     pub fn is_full(&self) -> bool {
         self.errors > MAX_FINDINGS
+    }
+
+    /// Whether an error was found.
+    pub fn has_errors(&self) -> bool {
+        self.errors > 0
     }
 
     /// All findings, in the order of the text.
