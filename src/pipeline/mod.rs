@@ -63,6 +63,12 @@ pub trait Route: HasEngines {
     /// What is wrong with the evidence.
     fn certify(&self, verdict: VerdictOn<Self>, budget: &Budget) -> Result<CertifiedOn<Self>, Rejection>;
 
+    /// The bytes of stack that an engine needs for this question. Nothing of ours recurses on the size of the input, but
+    /// the library of decision diagrams recurses from variable to variable.
+    fn stack_size(&self) -> usize {
+        8 << 20
+    }
+
     /// A shorter run to the same effect, if one is found.
     fn shorten(&self, run: &Self::Run, budget: &Budget, progress: &dyn Progress) -> Option<Self::Run>;
 }

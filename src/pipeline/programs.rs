@@ -47,6 +47,13 @@ impl Route for Task {
         certify::certify(self, verdict, budget)
     }
 
+    /// Diagrams of relations have several variables for each variable of a procedure.
+    fn stack_size(&self) -> usize {
+        const FOR_EACH_VARIABLE: usize = 16 << 10;
+        let locals: usize = self.program.procedures.iter().map(|procedure| procedure.locals.len()).sum();
+        (16 << 20) + (self.program.globals.len() + locals) * FOR_EACH_VARIABLE
+    }
+
     fn shorten(&self, run: &Trace, budget: &Budget, progress: &dyn Progress) -> Option<Trace> {
         let Trace::Sequential(tree) = run else { return None };
         progress.say(&|| "looking for a shorter trace".to_owned());

@@ -19,9 +19,6 @@ use crate::progress::Progress;
 use super::table::{AUTO, BoxedEngine};
 use super::{Answer, CertifiedOn, Failure, Problem, Reductions, Route, certified};
 
-/// Engines whose depth is bounded by nothing but a deep diagram recurse in a library.
-const STACK: usize = 256 << 20;
-
 /// How one engine ended: with its answer, or with the message of a panic.
 type Ending<Q> = Result<Result<CertifiedOn<Q>, Rejection>, String>;
 
@@ -36,6 +33,7 @@ pub(super) fn race<Q: Route>(
     let reports: Vec<Named<'_>> = racers.iter().map(|racer| Named::new(racer.name(), progress)).collect();
     let decide =
         |position: usize| certified(&*racers[position], reductions, &parts[position], &reports[position]);
+    let stack = reductions.question.stack_size();
     let (sender, receiver) = mpsc::channel();
     let mut endings: Vec<(usize, Ending<Q>)> = Vec::new();
     let mut without_thread = Vec::new();
@@ -46,7 +44,7 @@ pub(super) fn race<Q: Route>(
                 // Nobody listens any more if the race is over.
                 let _ = sender.send((position, decide(position)));
             };
-            if thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_err() {
+            if thread::Builder::new().stack_size(stack).spawn_scoped(scope, work).is_err() {
                 without_thread.push(position);
             }
         }
