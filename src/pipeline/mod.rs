@@ -143,7 +143,7 @@ pub fn answer<Q: Route>(
         }
         Choice::Auto => auto(&reductions, setup.bounds, budget, progress),
     };
-    let answer = blaming_claims(answer, budget);
+    let answer = blaming_claims(rejected_if_unanswered(answer), budget);
     shortened(question, answer, budget, progress)
 }
 
@@ -157,7 +157,23 @@ pub fn answer_by<Q: Route>(
     progress: &dyn Progress,
 ) -> Answer<Q> {
     let reductions = Reductions::new(question, reduces, budget);
-    shortened(question, race::race(engines, &reductions, budget, progress), budget, progress)
+    let answer = race::race(engines, &reductions, budget, progress);
+    shortened(question, rejected_if_unanswered(answer), budget, progress)
+}
+
+/// The same answer, but if there is none, evidence that was rejected on the way is the result: a bug that may have cost
+/// the answer is not reported as a mere `unknown`.
+fn rejected_if_unanswered<Q: Route>(mut answer: Answer<Q>) -> Answer<Q> {
+    if !answer.result.as_ref().is_ok_and(|certified| !certified.verdict().is_decided()) {
+        return answer;
+    }
+    let is_rejected = |failure: &Failure| matches!(failure.problem, Problem::Rejected(_));
+    let rejected = answer.failures.iter().position(is_rejected).map(|at| answer.failures.remove(at));
+    if let Some(Failure { engine, problem: Problem::Rejected(rejection) }) = rejected {
+        answer.result = Err(rejection);
+        answer.engine = engine;
+    }
+    answer
 }
 
 /// The portfolio: one engine for a short while, then all that fit.
@@ -228,7 +244,12 @@ fn certified<Q: Route>(
         let verdict = decide(engine, reductions, budget, progress);
         reductions.question.certify(verdict, budget)
     };
-    // What a panic leaves behind belongs to the engine alone; reductions are only read once they are made.
+    caught(work)
+}
+
+/// The result of some work, or the message of its panic. What a panic leaves behind belongs to the work alone;
+/// questions and reductions are only read.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
@@ -340,13 +361,21 @@ fn shortened<Q: Route>(
 ) -> Answer<Q> {
     let Ok(certified) = &answer.result else { return answer };
     let Verdict::Unsafe(run) = certified.verdict() else { return answer };
-    let Some(shorter) = question.shorten(run, budget, progress) else { return answer };
-    match question.certify(Verdict::Unsafe(shorter), budget) {
-        Ok(shorter) if shorter.verdict().is_decided() => answer.result = Ok(shorter),
-        Ok(_) => {}
-        Err(rejection) => {
-            answer.failures.push(Failure { engine: "shorten", problem: Problem::Rejected(rejection) });
+    let shorter = caught(|| {
+        let shorter = question.shorten(run, budget, progress)?;
+        Some(question.certify(Verdict::Unsafe(shorter), budget))
+    });
+    let problem = match shorter {
+        Ok(Some(Ok(shorter))) => {
+            if shorter.verdict().is_decided() {
+                answer.result = Ok(shorter);
+            }
+            return answer;
         }
-    }
+        Ok(None) => return answer,
+        Ok(Some(Err(rejection))) => Problem::Rejected(rejection),
+        Err(message) => Problem::Panicked(message),
+    };
+    answer.failures.push(Failure { engine: "shorten", problem });
     answer
 }

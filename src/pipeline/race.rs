@@ -95,12 +95,6 @@ fn choose<Q: Route>(
         }
     }
     let Some((position, Ok(Ok(certified)))) = winner else {
-        let rejection = failures.iter().position(|failure| matches!(failure.problem, Problem::Rejected(_)));
-        if let Some(Failure { engine, problem: Problem::Rejected(rejection) }) =
-            rejection.map(|at| failures.remove(at))
-        {
-            return Answer { result: Err(rejection), engine, failures };
-        }
         let result = Ok(Certified::unknown(nobody_knows(&unknowns, &failures, budget)));
         return Answer { result, engine: AUTO, failures };
     };
