@@ -43,5 +43,6 @@ pub mod shorten;
 pub mod source;
 pub mod symbolic;
 pub mod syntax;
+pub mod threads;
 
 pub use embed::check_str;

@@ -145,5 +145,13 @@ fn of_certificate(task: &Task, certificate: &Certificate) -> String {
             proof.cuts.len(),
             proof.different.len()
         ),
+        Certificate::Threads(proof) => {
+            let (what, count) = proof.invariant.size();
+            format!(
+                "nobody can notice where between two cuts a thread is, and the {what} hold every start, are closed \
+                 under every large step of every thread, and violate nothing ({what}: {count}, cuts: {})",
+                proof.cuts.len()
+            )
+        }
     }
 }

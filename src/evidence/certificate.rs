@@ -1,6 +1,7 @@
 //! Proofs that the property holds.
 
 use super::formula::{Formulas, Literal};
+use super::threads::ThreadProof;
 use crate::model::cube::Cube;
 use crate::model::{EdgeId, Node, ProcId};
 
@@ -23,6 +24,9 @@ pub enum Certificate {
     /// No run through these copies of the program's blocks violates the property, and no run leaves
     /// them.
     Unrolling(Unrolling),
+    /// A set of states in which all threads are at cuts. It contains the start states, is closed under large steps, and
+    /// no large step from it violates the property.
+    Threads(ThreadProof),
 }
 
 /// What a relation is about.

@@ -8,6 +8,7 @@ pub mod cutoff;
 pub mod formula;
 pub mod net;
 pub mod text;
+pub mod threads;
 pub mod trace;
 
 pub use certificate::{
@@ -17,6 +18,7 @@ pub use certificate::{
 pub use cutoff::CutoffEvidence;
 pub use formula::{Formulas, Gate, Literal};
 pub use net::{FiringSequence, NetCertificate, NetVerdict};
+pub use threads::{ThreadInvariant, ThreadProof};
 pub use trace::Trace;
 
 pub use crate::reason::{Reason, Unknown};

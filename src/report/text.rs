@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
+use crate::evidence::{Certificate, Reason, ThreadInvariant, Trace, Unknown, Verdict};
 use crate::model::{Property, Task};
 use crate::source::{Source, Span};
 
@@ -74,6 +74,11 @@ fn proof(certificate: &Certificate) -> String {
             format!("induction over {}", counted(Count::from(proof.k as usize), "step"))
         }
         Certificate::Unrolling(proof) => counted(Count::from(proof.copies.len() + 1), "unrolled block"),
+        Certificate::Threads(proof) => match &proof.invariant {
+            ThreadInvariant::States(listed) => counted(Count::from(listed.states.len()), "state"),
+            ThreadInvariant::Clauses(clauses) => counted(Count::from(clauses.len()), "clause"),
+            ThreadInvariant::Formulas(sets) => counted(Count::from(sets.sets.len()), "formula"),
+        },
     }
 }
 

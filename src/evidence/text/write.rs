@@ -60,6 +60,7 @@ fn write_certificate(program: &Program, certificate: &Certificate, output: &mut 
             cuts(&proof.cuts, output)
         }
         Certificate::Unrolling(proof) => unrolling(proof, output),
+        Certificate::Threads(_) => Ok(()),
     }
 }
 

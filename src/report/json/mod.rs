@@ -46,7 +46,7 @@ mod trace;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use crate::evidence::{Certificate, Verdict};
+use crate::evidence::{Certificate, ThreadInvariant, Verdict};
 use crate::model::{self, Program};
 use crate::source::{Source, Span};
 
@@ -214,6 +214,11 @@ impl Proof {
             Certificate::Relations(proof) => ("relations", Some(proof.relations.len())),
             Certificate::KInductive(proof) => ("k-inductive", Some(proof.k as usize)),
             Certificate::Unrolling(proof) => ("unrolling", Some(proof.copies.len() + 1)),
+            Certificate::Threads(proof) => match &proof.invariant {
+                ThreadInvariant::States(listed) => ("thread-states", Some(listed.states.len())),
+                ThreadInvariant::Clauses(clauses) => ("universal-clauses", Some(clauses.len())),
+                ThreadInvariant::Formulas(sets) => ("control-states", Some(sets.sets.len())),
+            },
         };
         Self { kind, size }
     }
