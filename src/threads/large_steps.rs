@@ -150,7 +150,7 @@ impl Visibility {
 }
 
 /// Whether a step reads or writes `x$`.
-fn is_passive(system: &ThreadSystem<'_>, step: &Step) -> bool {
+pub(super) fn is_passive(system: &ThreadSystem<'_>, step: &Step) -> bool {
     let Some(Action::Assign(assign)) = system.edge(step).map(|edge| &edge.action) else { return false };
     let sides = assign.pairs.iter().map(|&(_, value)| value).chain(assign.constrain.iter().copied());
     assign.is_passive()

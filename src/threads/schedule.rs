@@ -1,0 +1,378 @@
+//! From a schedule to a run: which thread makes which step is known, the values are found by one question to a SAT solver.
+//!
+//! Engines work on reduced systems and remember control only. The steps of the run are executed here on terms, with all
+//! variables of the program, straight ahead, so the formula is as long as the run. The semantics is the one of
+//! [`crate::model`]; what comes out is replayed by [`crate::certify`] like every run.
+
+use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena};
+use cusp_solvers::{Answer, Limits};
+use rustc_hash::FxHashSet;
+
+use crate::budget::Budget;
+use crate::evidence::trace::{self, Interleaving, Move, ThreadStep, Valuation, Violation};
+use crate::model::{Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Task, Var};
+use crate::reason::Reason;
+use crate::symbolic::expression::term_of;
+
+/// A run without values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The steps: the number of the thread that moves, in the order of creation, and what it does.
+    pub steps: Vec<(u32, Move)>,
+    /// The thread that violates the property at the end.
+    pub thread: u32,
+    /// How it violates the property.
+    pub violation: Violation,
+}
+
+/// The run with this schedule and with values for all variables; `None` if there is none.
+///
+/// # Errors
+/// If the budget is used up.
+pub fn concretise(task: &Task, schedule: &Schedule, budget: &Budget) -> Result<Option<Interleaving>, Reason> {
+    let mut run = Run::new(task);
+    let mut states = vec![run.system.clone()];
+    for &(thread, action) in &schedule.steps {
+        if let Some(reason) = budget.exhausted() {
+            return Err(reason);
+        }
+        if run.step(thread, action).is_none() || run.condition == Term::FALSE {
+            return Ok(None);
+        }
+        states.push(run.system.clone());
+    }
+    if run.violates(schedule.thread, schedule.violation).is_none() {
+        return Ok(None);
+    }
+    let Some(model) = run.solve(budget)? else { return Ok(None) };
+    // All values of all states at once, so that what states share is evaluated once.
+    let roots: Vec<Term> = states.iter().flat_map(System::terms).collect();
+    let words = run.arena.simulate(&roots, |var| if model.contains(&var.number()) { u64::MAX } else { 0 });
+    let mut values = words.into_iter().map(|word| word & 1 == 1);
+    let mut systems = states.iter().map(|state| state.concrete(&mut values));
+    let Some(initial) = systems.next() else { return Ok(None) };
+    let steps = schedule.steps.iter().zip(systems);
+    let steps = steps.map(|(&(thread, action), after)| ThreadStep { thread, action, after }).collect();
+    Ok(Some(Interleaving { initial, steps, thread: schedule.thread, violation: schedule.violation }))
+}
+
+#[derive(Clone)]
+struct Frame {
+    procedure: ProcId,
+    node: Node,
+    locals: Vec<Term>,
+}
+
+#[derive(Clone)]
+struct Thread {
+    id: u32,
+    frames: Vec<Frame>,
+}
+
+#[derive(Clone)]
+struct System {
+    globals: Vec<Term>,
+    /// The threads that have not ended, by their numbers.
+    threads: Vec<Thread>,
+    /// Whether the thread that moved last holds the system; false if it has ended.
+    held: Term,
+    /// The thread that moved last.
+    last: u32,
+}
+
+impl System {
+    fn terms(&self) -> impl Iterator<Item = Term> + '_ {
+        let frames = self.threads.iter().flat_map(|thread| &thread.frames);
+        let locals = frames.flat_map(|frame| &frame.locals);
+        self.globals.iter().chain(locals).copied().chain([self.held])
+    }
+
+    fn concrete(&self, values: &mut impl Iterator<Item = bool>) -> trace::System {
+        let mut valuation = |terms: &[Term]| Valuation(values.by_ref().take(terms.len()).collect());
+        let globals = valuation(&self.globals);
+        let mut threads = Vec::with_capacity(self.threads.len());
+        for thread in &self.threads {
+            let frame = |frame: &Frame| trace::Frame {
+                procedure: frame.procedure,
+                node: frame.node,
+                locals: valuation(&frame.locals),
+            };
+            threads.push(trace::Thread { id: thread.id, frames: thread.frames.iter().map(frame).collect() });
+        }
+        let held = values.next().unwrap_or(false);
+        trace::System { globals, threads, holder: held.then_some(self.last) }
+    }
+}
+
+struct Run<'a> {
+    task: &'a Task,
+    program: &'a Program,
+    arena: TermArena,
+    /// What the values have to satisfy.
+    condition: Term,
+    system: System,
+    created: u32,
+}
+
+/// A step that is not possible, whatever the values are.
+type Possible = Option<()>;
+
+impl<'a> Run<'a> {
+    fn new(task: &'a Task) -> Self {
+        let program = &task.program;
+        let mut arena = TermArena::new();
+        let mut fresh = |count: usize| (0..count).map(|_| arena.fresh()).collect::<Vec<_>>();
+        let globals = fresh(program.globals.len());
+        let locals = fresh(program.procedure(program.start).locals.len());
+        let frame = Frame { procedure: program.start, node: Procedure::ENTRY, locals };
+        let threads = vec![Thread { id: 0, frames: vec![frame.clone()] }];
+        let system = System { globals, threads, held: Term::FALSE, last: 0 };
+        let mut run = Self { task, program, arena, condition: Term::TRUE, system, created: 1 };
+        run.enforce(&frame);
+        run
+    }
+
+    fn require(&mut self, condition: Term) {
+        self.condition = self.arena.and(self.condition, condition);
+    }
+
+    /// The value of an expression in a frame.
+    fn term(&mut self, expr: Expr, frame: &Frame) -> Term {
+        let Self { arena, program, system, .. } = self;
+        term_of(arena, program.exprs.ops(expr), |place| read(&system.globals, &frame.locals, place.var))
+    }
+
+    fn enforce(&mut self, frame: &Frame) {
+        if let Some(condition) = self.program.procedure(frame.procedure).enforce {
+            let condition = self.term(condition, frame);
+            self.require(condition);
+        }
+    }
+
+    /// The position of a living thread, which may move.
+    fn mover(&mut self, thread: u32) -> Option<usize> {
+        if self.system.last != thread {
+            let held = self.system.held;
+            self.require(!held);
+        }
+        self.position(thread)
+    }
+
+    fn position(&self, thread: u32) -> Option<usize> {
+        self.system.threads.binary_search_by_key(&thread, |thread| thread.id).ok()
+    }
+
+    fn step(&mut self, thread: u32, action: Move) -> Possible {
+        let at = self.mover(thread)?;
+        let bottom = self.system.threads[at].frames.first()?.procedure;
+        let flag = self.program.atomic_flag.map(|flag| flag as usize);
+        let flag_before = flag.map(|flag| self.system.globals[flag]);
+        let edge = match action {
+            Move::Return => {
+                self.returns(at)?;
+                None
+            }
+            Move::Edge(id) => {
+                let top = self.system.threads[at].frames.last()?.clone();
+                let edge = self.program.procedure(top.procedure).edges.get(id.index())?;
+                if edge.from != top.node {
+                    return None;
+                }
+                self.edge(at, &top, edge)?;
+                Some(&edge.action)
+            }
+        };
+        self.system.held = match self.position(thread).map(|at| self.system.threads[at].frames[0].procedure) {
+            None => Term::FALSE,
+            Some(now) if self.program.is_prologue(bottom) => Term::constant(self.program.is_prologue(now)),
+            Some(_) => {
+                let before = flag_before.unwrap_or(Term::FALSE);
+                let after = flag.map_or(Term::FALSE, |flag| self.system.globals[flag]);
+                let in_section = match edge {
+                    Some(Action::AtomicBegin) => Term::TRUE,
+                    Some(Action::AtomicEnd) => Term::FALSE,
+                    _ => self.arena.and(self.system.held, !before),
+                };
+                self.arena.or(in_section, after)
+            }
+        };
+        self.system.last = thread;
+        Some(())
+    }
+
+    fn returns(&mut self, at: usize) -> Possible {
+        let frames = &mut self.system.threads[at].frames;
+        let left = frames.pop()?;
+        let caller = frames.last_mut()?;
+        if left.node != Procedure::EXIT {
+            return None;
+        }
+        let procedure = self.program.procedure(caller.procedure);
+        let mut edges = procedure.edges_from(caller.node);
+        let (_, edge) = edges.find(|(_, edge)| matches!(edge.action, Action::Call(_)))?;
+        let Action::Call(call) = &edge.action else { return None };
+        let first = self.program.procedure(left.procedure).first_return();
+        for (slot, target) in (first..).zip(&call.targets) {
+            let value = left.locals[slot as usize];
+            match *target {
+                Some(Var::Global(i)) => self.system.globals[i as usize] = value,
+                Some(Var::Local(i)) => caller.locals[i as usize] = value,
+                None => {}
+            }
+        }
+        self.arrive(at, edge)
+    }
+
+    /// Moves the topmost frame to the target of an edge, and ends the thread if that is the exit of its only frame.
+    fn arrive(&mut self, at: usize, edge: &Edge) -> Possible {
+        let frames = &mut self.system.threads[at].frames;
+        let ends = frames.len() == 1 && edge.to == Procedure::EXIT;
+        let top = frames.last_mut()?;
+        top.node = edge.to;
+        let top = top.clone();
+        if !edge.silent {
+            self.enforce(&top);
+        }
+        if ends {
+            self.system.threads.remove(at);
+        }
+        Some(())
+    }
+
+    fn edge(&mut self, at: usize, top: &Frame, edge: &'a Edge) -> Possible {
+        match &edge.action {
+            Action::Skip | Action::AtomicBegin | Action::AtomicEnd => {}
+            Action::Assume(condition) | Action::Assert(condition) => {
+                let condition = self.term(*condition, top);
+                self.require(condition);
+            }
+            Action::Assign(assign) => self.assign(at, top, assign),
+            Action::Call(call) => {
+                let new = self.entered(call, top);
+                let frames = &mut self.system.threads[at].frames;
+                if self.program.leaves_prologue(top.procedure, edge) {
+                    frames.clear();
+                }
+                frames.push(new);
+                return Some(());
+            }
+            Action::Spawn(call) => {
+                if self.may_start() {
+                    let new = self.entered(call, top);
+                    self.start(new);
+                }
+            }
+            Action::Fork(node) => {
+                if self.may_start() {
+                    self.start(Frame { node: *node, ..top.clone() });
+                }
+            }
+            Action::EndThread => {
+                self.system.threads.remove(at);
+                return Some(());
+            }
+        }
+        self.arrive(at, edge)
+    }
+
+    fn may_start(&self) -> bool {
+        self.task.threads.is_none_or(|bound| self.system.threads.len() < bound as usize)
+    }
+
+    fn start(&mut self, frame: Frame) {
+        self.system.threads.push(Thread { id: self.created, frames: vec![frame] });
+        self.created += 1;
+    }
+
+    /// The frame with which a call or a new thread begins.
+    fn entered(&mut self, call: &Call, caller: &Frame) -> Frame {
+        let mut locals: Vec<Term> = call.args.iter().map(|&arg| self.term(arg, caller)).collect();
+        let count = self.program.procedure(call.callee).locals.len();
+        locals.resize_with(count, || self.arena.fresh());
+        let frame = Frame { procedure: call.callee, node: Procedure::ENTRY, locals };
+        self.enforce(&frame);
+        frame
+    }
+
+    fn assign(&mut self, at: usize, top: &Frame, assign: &Assign) {
+        let before = self.system.clone();
+        let depth = before.threads[at].frames.len() - 1;
+        // The frames that `x$` means.
+        let others: Vec<(usize, usize)> = (0..before.threads.len())
+            .filter(|&other| other != at)
+            .filter_map(|other| {
+                let frames = &before.threads[other].frames;
+                Some((other, frames.iter().rposition(|frame| frame.procedure == top.procedure)?))
+            })
+            .collect();
+        for &(target, value) in &assign.pairs {
+            let frames = if target.passive { &others[..] } else { &[(at, depth)] };
+            for &(thread, frame) in frames {
+                let other = &before.threads[thread].frames[frame].locals;
+                let value = term_of(&mut self.arena, self.program.exprs.ops(value), |place| {
+                    read(&before.globals, if place.passive { other } else { &top.locals }, place.var)
+                });
+                match target.var {
+                    Var::Global(i) => self.system.globals[i as usize] = value,
+                    Var::Local(i) => {
+                        self.system.threads[thread].frames[frame].locals[i as usize] = value;
+                    }
+                }
+            }
+        }
+        for &condition in &assign.constrain {
+            let of_others = self.program.exprs.reads(condition).any(|place| place.passive);
+            let frames = if of_others { &others[..] } else { &[(at, depth)] };
+            for &(thread, frame) in frames {
+                let Self { arena, system, program, .. } = self;
+                let condition = term_of(arena, program.exprs.ops(condition), |place: Place| {
+                    let state = if place.primed { &*system } else { &before };
+                    let (thread, frame) = if place.passive { (thread, frame) } else { (at, depth) };
+                    read(&state.globals, &state.threads[thread].frames[frame].locals, place.var)
+                });
+                self.require(condition);
+            }
+        }
+    }
+
+    fn violates(&mut self, thread: u32, violation: Violation) -> Possible {
+        match violation {
+            Violation::Label => self.position(thread).map(|_| ()),
+            Violation::Assertion(id) => {
+                let at = self.mover(thread)?;
+                let top = self.system.threads[at].frames.last()?.clone();
+                let edge = self.program.procedure(top.procedure).edges.get(id.index())?;
+                let Action::Assert(condition) = edge.action else { return None };
+                let condition = self.term(condition, &top);
+                self.require(!condition);
+                (edge.from == top.node).then_some(())
+            }
+        }
+    }
+
+    /// The variables that are true in some values that satisfy the condition.
+    fn solve(&self, budget: &Budget) -> Result<Option<FxHashSet<u32>>, Reason> {
+        let mut solver = budget.sat_solver();
+        let mut encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
+        let goal = encoder.encode(&self.arena, self.condition, Polarity::Positive, &mut *solver);
+        match solver.solve(&[goal], &Limits::NONE) {
+            Answer::Unsat => Ok(None),
+            Answer::Unknown(why) => {
+                Err(budget.exhausted().unwrap_or_else(|| Reason::GaveUp(why.to_string())))
+            }
+            Answer::Sat => {
+                let vars = self.arena.support(&[self.condition]);
+                let is_true =
+                    |var| encoder.var_literal(&self.arena, var).is_some_and(|lit| solver.value(lit));
+                Ok(Some(vars.into_iter().filter(|&var| is_true(var)).map(|var| var.number()).collect()))
+            }
+        }
+    }
+}
+
+fn read(globals: &[Term], locals: &[Term], var: Var) -> Term {
+    match var {
+        Var::Global(i) => globals[i as usize],
+        Var::Local(i) => locals[i as usize],
+    }
+}
