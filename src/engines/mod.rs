@@ -8,6 +8,7 @@ pub mod explicit;
 pub mod kinduction;
 pub mod lazy;
 pub mod nets;
+pub mod pdr;
 mod question;
 pub mod summaries;
 pub mod summarising;

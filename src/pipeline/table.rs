@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::engines::{
-    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, summaries, universal,
+    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, pdr, summaries, universal,
 };
 use crate::model::Task;
 use crate::model::calls::CallGraph;
@@ -273,6 +273,20 @@ impl HasEngines for Task {
                 race: |task, Bounds { depth, .. }| {
                     if_sequential(task, kinduction::KInduction { depth })
                         .filter(|_| has_loops_without_recursion(task))
+                },
+                ..Portfolio::NEVER
+            },
+        },
+        Row {
+            name: "pdr",
+            idea: "clauses that hold for all choices of threads, found by going back from violations; any number of threads",
+            accepts: "programs with threads",
+            shows: Shows::Both,
+            evidence: "universal clauses",
+            make: |_| Box::new(pdr::Pdr::default()),
+            portfolio: Portfolio {
+                race: |task, _| {
+                    task.program.starts_threads.then(|| Box::new(pdr::Pdr::default()) as BoxedEngine<Task>)
                 },
                 ..Portfolio::NEVER
             },

@@ -195,6 +195,22 @@ impl<'s> Blocks<'s> {
         instance
     }
 
+    /// Like [`Blocks::path`], for an assignment to the variables of the block.
+    pub fn path_of(
+        &self,
+        block: &Block,
+        mut value_of: impl FnMut(VarId) -> bool,
+    ) -> (Vec<StepId>, Option<(Violation, bool)>) {
+        let guards = block.steps.iter().map(|&(_, _, guard, _)| guard);
+        let roots: Vec<Term> = guards.chain(block.failures.iter().map(|failure| failure.guard)).collect();
+        let words = self.arena.simulate(&roots, |var| if value_of(var) { u64::MAX } else { 0 });
+        let mut values: Vec<(Term, u64)> = roots.into_iter().zip(words).collect();
+        values.sort_unstable();
+        self.path(block, |term| {
+            values.binary_search_by_key(&term, |&(root, _)| root).is_ok_and(|at| values[at].1 & 1 == 1)
+        })
+    }
+
     /// The steps of the path that an assignment describes, and the violation at its end if there is one. `is_true` gives the
     /// values of terms of the block.
     pub fn path(

@@ -36,6 +36,7 @@ mod values;
 pub use values::Bits;
 
 use crate::evidence::trace::Move;
+use crate::evidence::{ThreadInvariant, ThreadProof};
 use crate::model::live::Live;
 use crate::model::{Action, Edge, EdgeId, Node, ProcId, Procedure, Program, Property, Task, Var};
 use crate::reason::Reason;
@@ -354,6 +355,23 @@ impl<'a> ThreadSystem<'a> {
     #[must_use]
     pub fn asserts(&self) -> bool {
         self.task.property == Property::Assertions
+    }
+
+    /// A proof about the program, from a set of states at the cuts of this system.
+    #[must_use]
+    pub fn proof(&self, invariant: ThreadInvariant) -> ThreadProof {
+        let program = self.program();
+        let globals = 0..program.globals.len() as u32;
+        let is_ignored = |&(id, local): &(ProcId, u32)| !self.relevance.matters(id, Var::Local(local));
+        let locals = program.procedure_ids().flat_map(|id| {
+            (0..program.procedure(id).locals.len() as u32).map(move |local| (id, local))
+        });
+        ThreadProof {
+            ignored_globals: globals.filter(|&g| !self.relevance.matters(program.start, Var::Global(g))).collect(),
+            ignored_locals: locals.filter(is_ignored).collect(),
+            cuts: self.cuts().map(|cut| self.stack(cut)).collect(),
+            invariant,
+        }
     }
 
     /// For every location, the positions of the values that matter: those of live variables of the procedure that runs,
