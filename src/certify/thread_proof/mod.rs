@@ -11,14 +11,20 @@
 //! explicit      large steps from partial valuations
 //! listed        a list of states
 //! alone         states from which one thread is followed
+//! symbolic      large steps as terms
+//! slots         several threads as terms, and clauses about them
+//! clauses       universal clauses
 //! ```
 
 mod accesses;
 mod alone;
+mod clauses;
 mod control;
 mod explicit;
 mod large_steps;
 mod listed;
+mod slots;
+mod symbolic;
 
 use super::{Stop, reject};
 use crate::budget::Budget;
@@ -43,6 +49,7 @@ pub(super) fn check(task: &Task, proof: &ThreadProof, budget: &Budget) -> Result
     let checked = Checked { control: &control, visibility: &visibility, large_steps: &large_steps };
     match &proof.invariant {
         ThreadInvariant::States(listed) => listed::check(&checked, listed),
-        ThreadInvariant::Clauses(_) | ThreadInvariant::Formulas(_) => reject("not checked yet"),
+        ThreadInvariant::Clauses(clauses) => clauses::check(&checked, clauses),
+        ThreadInvariant::Formulas(_) => reject("not checked yet"),
     }
 }
