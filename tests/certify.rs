@@ -24,6 +24,8 @@ mod relations;
 mod runs;
 #[path = "certify/system_states.rs"]
 mod system_states;
+#[path = "certify/thread_clauses.rs"]
+mod thread_clauses;
 #[path = "certify/thread_proofs.rs"]
 mod thread_proofs;
 #[path = "certify/traces.rs"]
