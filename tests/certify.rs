@@ -10,6 +10,8 @@ mod induction;
 mod interleavings;
 #[path = "certify/oracle.rs"]
 mod oracle;
+#[path = "certify/oracle_cuts.rs"]
+mod oracle_cuts;
 #[path = "certify/oracle_relations.rs"]
 mod oracle_relations;
 #[path = "certify/oracle_threads.rs"]
@@ -22,6 +24,10 @@ mod relations;
 mod runs;
 #[path = "certify/system_states.rs"]
 mod system_states;
+#[path = "certify/thread_clauses.rs"]
+mod thread_clauses;
+#[path = "certify/thread_proofs.rs"]
+mod thread_proofs;
 #[path = "certify/traces.rs"]
 mod traces;
 #[path = "certify/unrolling.rs"]

@@ -69,6 +69,7 @@ mod stacks;
 mod system_states;
 #[cfg(test)]
 mod testing;
+mod thread_proof;
 mod threads;
 mod tokens;
 mod unrolling;
@@ -146,7 +147,7 @@ fn check(task: &Task, verdict: &Verdict, budget: &Budget) -> Result<(), Stop> {
         Verdict::Safe(Certificate::Relations(relations)) => relations::check(task, relations, budget),
         Verdict::Safe(Certificate::KInductive(proof)) => induction::check(task, proof, budget),
         Verdict::Safe(Certificate::Unrolling(unrolling)) => unrolling::check(task, unrolling, budget),
-        Verdict::Safe(Certificate::Threads(_)) => reject("not checked yet"),
+        Verdict::Safe(Certificate::Threads(proof)) => thread_proof::check(task, proof, budget),
     }
 }
 

@@ -324,7 +324,7 @@ impl<'a> Threads<'a> {
     }
 
     /// The same with numbers, for steps from it.
-    fn numbered((globals, threads): &Multiset) -> System {
+    pub fn numbered((globals, threads): &Multiset) -> System {
         let numbered = threads.iter().enumerate();
         System {
             globals: Valuation(globals.clone()),
