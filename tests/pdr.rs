@@ -2,7 +2,7 @@
 
 mod support;
 
-use cusp::budget::{Budget, Limits};
+use cusp::budget::Budget;
 use cusp::certify::certify;
 use cusp::check::{Options, ThreadLimit, prepare};
 use cusp::engines::Engine;
@@ -38,9 +38,7 @@ fn compare(task: &Task, reductions: Reductions) -> Result<(), String> {
         Verdict::Unknown(_) => return Ok(()),
         verdict => verdict.word(),
     };
-    let (limited, _watch) =
-        Budget::start(Limits { time: Some(std::time::Duration::from_secs(20)), memory: None });
-    let verdict = Pdr { reductions, unwind: None }.run(task, &limited, &Quiet);
+    let verdict = Pdr { reductions, most_questions: 4_000, ..Pdr::default() }.run(task, &budget, &Quiet);
     let word = verdict.word();
     if let Verdict::Unknown(unknown) = &verdict {
         return if matches!(unknown.reason, cusp::evidence::Reason::GaveUp(_)) {
@@ -72,8 +70,10 @@ fn property_directed_search_agrees_with_exploration() {
 #[test]
 fn property_directed_search_agrees_on_replicated_and_flagged_programs() {
     for mode in [Mode::Copies(2), Mode::Getafix] {
-        for_each_seed(150, |seed| concurrent_in(mode, seed), |text| {
-            compare(&task_as_written(text)?, Reductions::ALL)
-        });
+        for_each_seed(
+            150,
+            |seed| concurrent_in(mode, seed),
+            |text| compare(&task_as_written(text)?, Reductions::ALL),
+        );
     }
 }

@@ -363,11 +363,13 @@ impl<'a> ThreadSystem<'a> {
         let program = self.program();
         let globals = 0..program.globals.len() as u32;
         let is_ignored = |&(id, local): &(ProcId, u32)| !self.relevance.matters(id, Var::Local(local));
-        let locals = program.procedure_ids().flat_map(|id| {
-            (0..program.procedure(id).locals.len() as u32).map(move |local| (id, local))
-        });
+        let locals = program
+            .procedure_ids()
+            .flat_map(|id| (0..program.procedure(id).locals.len() as u32).map(move |local| (id, local)));
         ThreadProof {
-            ignored_globals: globals.filter(|&g| !self.relevance.matters(program.start, Var::Global(g))).collect(),
+            ignored_globals: globals
+                .filter(|&g| !self.relevance.matters(program.start, Var::Global(g)))
+                .collect(),
             ignored_locals: locals.filter(is_ignored).collect(),
             cuts: self.cuts().map(|cut| self.stack(cut)).collect(),
             invariant,

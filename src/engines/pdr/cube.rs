@@ -132,8 +132,12 @@ impl Cube {
             if !keep(Part::Thread(i)) {
                 continue;
             }
-            let values: Vec<(u32, bool)> =
-                thread.values.iter().copied().filter(|&(position, _)| keep(Part::Value(i, position))).collect();
+            let values: Vec<(u32, bool)> = thread
+                .values
+                .iter()
+                .copied()
+                .filter(|&(position, _)| keep(Part::Value(i, position)))
+                .collect();
             let mut cuts = thread.cuts.clone();
             for cut in every_cut.iter().filter(|&cut| !thread.cuts.get(cut)) {
                 // Values say something only where they matter.

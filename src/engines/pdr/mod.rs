@@ -47,11 +47,13 @@ pub struct Pdr {
     pub reductions: Reductions,
     /// How often a procedure may be nested in itself.
     pub unwind: Option<u32>,
+    /// After so many questions to the solver the engine gives up.
+    pub most_questions: u64,
 }
 
 impl Default for Pdr {
     fn default() -> Self {
-        Self { reductions: Reductions::ALL, unwind: None }
+        Self { reductions: Reductions::ALL, unwind: None, most_questions: u64::MAX }
     }
 }
 
@@ -80,7 +82,7 @@ impl Engine for Pdr {
         };
         let blocks = Blocks::new(&system);
         let mut search = Search {
-            transition: Transition::new(&blocks, budget),
+            transition: Transition::new(&blocks, self.most_questions, budget),
             system: &system,
             budget,
             progress,
@@ -170,7 +172,7 @@ impl Search<'_> {
                 clauses.sort_by(|a, b| by_size(&a.cube, &b.cube));
                 let mut clauses: Vec<UniversalClause> =
                     clauses.into_iter().map(|clause| clause.cube.clause()).collect();
-                clauses.splice(0..0, self.facts_about_holding());
+                clauses.splice(0..0, self.facts_about_holding().into_iter().chain(self.fact_about_number()));
                 return Ok(Outcome::Proved(clauses));
             }
         }
@@ -189,6 +191,16 @@ impl Search<'_> {
             }
         }
         clauses
+    }
+
+    /// If control never comes to a statement that starts a thread: there are no two threads.
+    fn fact_about_number(&self) -> Option<UniversalClause> {
+        let anywhere = || {
+            let cuts = (0..self.transition.cuts.len() as u32).collect();
+            Condition { cuts, ..Condition::default() }
+        };
+        let threads = vec![anywhere(), anywhere()];
+        (!self.transition.creates).then(|| UniversalClause { threads, ..UniversalClause::default() })
     }
 
     fn violation(&mut self, level: usize) -> Result<Option<Found>, Reason> {
@@ -236,7 +248,8 @@ impl Search<'_> {
                 format!("level {last}: {clauses} clauses, {} obligations", open.len() + 1)
             });
             let cube = self.obligations[id].cube.clone();
-            let covered = (level..=last).rev().find(|&at| self.levels[at].iter().any(|c| c.cube.includes(&cube)));
+            let covered =
+                (level..=last).rev().find(|&at| self.levels[at].iter().any(|c| c.cube.includes(&cube)));
             if let Some(covered) = covered {
                 if covered < last {
                     open.push(Reverse((covered + 1, depth, id)));
@@ -306,9 +319,8 @@ impl Search<'_> {
     /// All cubes with one part less, in the order in which they are to be tried.
     fn smaller(&self, cube: &Cube) -> Vec<Cube> {
         let Transition { every_cut, live, .. } = &self.transition;
-        let without = |dropped: &dyn Fn(Part) -> bool| {
-            cube.restricted(|part| !dropped(part), every_cut, live).sorted()
-        };
+        let without =
+            |dropped: &dyn Fn(Part) -> bool| cube.restricted(|part| !dropped(part), every_cut, live).sorted();
         let mut found = Vec::new();
         let threads = 0..cube.threads.len() as u32;
         for thread in threads.clone() {

@@ -140,7 +140,8 @@ pub(super) struct Transition<'a> {
     /// The positions that matter at each cut.
     pub live: Vec<Bits>,
     most: usize,
-    creates: bool,
+    /// Whether some step starts a thread.
+    pub creates: bool,
     width: usize,
     arena: TermArena,
     encoder: CnfEncoder,
@@ -164,6 +165,7 @@ pub(super) struct Transition<'a> {
     passive: Vec<PassiveEnd>,
     /// Questions that were asked.
     pub asked: u64,
+    most_questions: u64,
 }
 
 /// An assignment with `x$`, in the formula of the step.
@@ -176,12 +178,13 @@ struct PassiveEnd {
 }
 
 impl<'a> Transition<'a> {
-    pub fn new(blocks: &'a Blocks<'a>, budget: &'a Budget) -> Self {
+    pub fn new(blocks: &'a Blocks<'a>, most_questions: u64, budget: &'a Budget) -> Self {
         let system = blocks.system;
         let cuts: Vec<Location> = system.cuts().collect();
         let live: Vec<Bits> = cuts.iter().map(|&cut| system.live(cut).clone()).collect();
         let creates = system.steps().iter().any(|step| step.creates.is_some());
-        let most = if creates { system.task.threads.map_or(usize::MAX, |most| most.max(1) as usize) } else { 1 };
+        let most =
+            if creates { system.task.threads.map_or(usize::MAX, |most| most.max(1) as usize) } else { 1 };
         let width = system.width as usize;
         let mut arena = TermArena::new();
         let mut encoder = CnfEncoder::new(CnfStyle::Tseitin);
@@ -220,6 +223,7 @@ impl<'a> Transition<'a> {
             choices: Vec::new(),
             passive: Vec::new(),
             asked: 0,
+            most_questions,
             cuts,
             arena,
             solver,
@@ -238,7 +242,8 @@ impl<'a> Transition<'a> {
         let holds = self.arena.fresh();
         let mut lives = vec![false; self.width];
         self.live.iter().flat_map(Bits::iter).for_each(|position| lives[position] = true);
-        let values = lives.iter().map(|&lives| if lives { self.arena.fresh() } else { Term::FALSE }).collect();
+        let values =
+            lives.iter().map(|&lives| if lives { self.arena.fresh() } else { Term::FALSE }).collect();
         (at, holds, values)
     }
 
@@ -302,7 +307,8 @@ impl<'a> Transition<'a> {
             for (var, &term) in block.inputs.shared.iter().zip(&self.shared_terms) {
                 images.extend(var.map(|var| (var, term)));
             }
-            images.extend(block.inputs.values.iter().map(|&(position, var)| (var, values[position as usize])));
+            images
+                .extend(block.inputs.values.iter().map(|&(position, var)| (var, values[position as usize])));
             images.push((block.inputs.holds, holds));
             images.push((block.inputs.at_bound, at_bound));
             let mut choices = Vec::new();
@@ -326,7 +332,9 @@ impl<'a> Transition<'a> {
                     let part = self.arena.and(taken, term);
                     *sum = self.arena.or(*sum, part);
                 };
-                for (global, sum) in after_shared.iter_mut().enumerate().filter(|(global, _)| relevant[*global]) {
+                for (global, sum) in
+                    after_shared.iter_mut().enumerate().filter(|(global, _)| relevant[*global])
+                {
                     add(sum, instance.term(end.shared[global]));
                 }
                 if let Some(to) = end.to {
@@ -372,8 +380,11 @@ impl<'a> Transition<'a> {
         let mut choices: Vec<Term> = inputs.into_iter().filter(|term| !states.contains(term)).collect();
         choices.sort_unstable();
         choices.dedup();
-        self.choices =
-            choices.into_iter().filter(|term| term.as_constant().is_none()).map(|term| self.lit(term)).collect();
+        self.choices = choices
+            .into_iter()
+            .filter(|term| term.as_constant().is_none())
+            .map(|term| self.lit(term))
+            .collect();
         // A start: one thread at the first cut, which satisfies its `enforce`.
         let first = at[numbers[self.system.start.index()]];
         let mut start = self.arena.and(first, !holds);
@@ -403,7 +414,8 @@ impl<'a> Transition<'a> {
             }
             let (allows, after) = self.moved_along(&at, values);
             let allows = self.lit(allows);
-            let after = if self.passive.is_empty() { before.clone() } else { self.vector(&at, holds, &after) };
+            let after =
+                if self.passive.is_empty() { before.clone() } else { self.vector(&at, holds, &after) };
             self.watchers.push(Slot { before, after, allows });
         }
     }
@@ -424,9 +436,10 @@ impl<'a> Transition<'a> {
             let shared = &self.shared_terms;
             let own_before = |_: &mut TermArena, var: Var| match var {
                 Var::Global(i) => shared[i as usize],
-                Var::Local(i) => {
-                    own.iter().find(|(position, _)| *position == base + i).map_or(Term::FALSE, |&(_, term)| term)
-                }
+                Var::Local(i) => own
+                    .iter()
+                    .find(|(position, _)| *position == base + i)
+                    .map_or(Term::FALSE, |&(_, term)| term),
             };
             let own_after = |_: &mut TermArena, var: Var| instance.term(end.own(globals, base, var));
             for (number, &cut) in self.cuts.iter().enumerate() {
@@ -519,8 +532,9 @@ impl<'a> Transition<'a> {
         let signed = |lit: Lit, value: bool| if value { lit } else { !lit };
         let mut literals = Vec::new();
         for &(global, value) in &cube.shared {
-            literals
-                .extend(self.shared[1][global as usize].map(|lit| (signed(lit, value), Part::Shared(global))));
+            literals.extend(
+                self.shared[1][global as usize].map(|lit| (signed(lit, value), Part::Shared(global))),
+            );
         }
         literals.extend(cube.held.map(|held| (signed(self.held[1], held), Part::Held)));
         for ((i, thread), seat) in (0..).zip(&cube.threads).zip(seats) {
@@ -543,6 +557,9 @@ impl<'a> Transition<'a> {
     }
 
     fn solve(&mut self, assumptions: &[Lit]) -> Result<bool, Reason> {
+        if self.asked == self.most_questions {
+            return Err(Reason::GaveUp(format!("the pdr engine gave up after {} questions", self.asked)));
+        }
         self.asked += 1;
         match self.solver.solve(assumptions, &Limits::NONE) {
             Answer::Sat => Ok(true),
@@ -573,7 +590,12 @@ impl<'a> Transition<'a> {
 
     /// Solves under assumptions, and adds instances of clauses until the model violates none. `slots` is the number of slots
     /// that the question uses.
-    fn solve_lazily(&mut self, assumptions: &[Lit], slots: usize, clauses: &[&Clause]) -> Result<bool, Reason> {
+    fn solve_lazily(
+        &mut self,
+        assumptions: &[Lit],
+        slots: usize,
+        clauses: &[&Clause],
+    ) -> Result<bool, Reason> {
         loop {
             if !self.solve(assumptions)? {
                 return Ok(false);
@@ -640,14 +662,17 @@ impl<'a> Transition<'a> {
                     let found = Found { role, path: Vec::new(), violation: None, cube: cube.clone() };
                     return Ok(Reply::Reachable(Box::new(found)));
                 }
-                let goals: Vec<Lit> = literals.iter().map(|&(lit, _)| lit).chain(allow).chain([self.step]).collect();
+                let goals: Vec<Lit> =
+                    literals.iter().map(|&(lit, _)| lit).chain(allow).chain([self.step]).collect();
                 return Ok(Reply::Reachable(Box::new(self.lifted(role, slots, &goals)?)));
             }
             // That a thread was there before the step may matter, too.
             for (thread, seat) in (0..).zip(&seats) {
                 if let Seat::Watcher(slot) = *seat {
                     let watcher = &self.watchers[slot];
-                    literals.extend([watcher.before.alive, watcher.allows].map(|lit| (lit, Part::Thread(thread))));
+                    literals.extend(
+                        [watcher.before.alive, watcher.allows].map(|lit| (lit, Part::Thread(thread))),
+                    );
                 }
             }
             let core = self.solver.core();
@@ -722,8 +747,9 @@ impl<'a> Transition<'a> {
             literals.extend(thread.holds.map(|holds| (signed(vector.holds, holds), Part::Holds(i))));
         }
         for &(global, value) in &full.shared {
-            literals
-                .extend(self.shared[0][global as usize].map(|lit| (signed(lit, value), Part::Shared(global))));
+            literals.extend(
+                self.shared[0][global as usize].map(|lit| (signed(lit, value), Part::Shared(global))),
+            );
         }
         literals.extend(full.held.map(|held| (signed(self.held[0], held), Part::Held)));
         let fails = self.activator();
@@ -746,8 +772,7 @@ impl<'a> Transition<'a> {
         }
         self.retire(fails);
         parts.sort_unstable();
-        let cube =
-            full.restricted(|part| parts.binary_search(&part).is_ok(), &self.every_cut, &self.live);
+        let cube = full.restricted(|part| parts.binary_search(&part).is_ok(), &self.every_cut, &self.live);
         Ok(Found { role, path, violation, cube })
     }
 
@@ -773,9 +798,8 @@ impl<'a> Transition<'a> {
         let block = self.blocks.block(self.cuts[cut]);
         self.blocks.path_of(block, |var| {
             let term = self.image(var);
-            term.as_constant().unwrap_or_else(|| {
-                self.encoder.literal(term).is_some_and(|lit| self.solver.value(lit))
-            })
+            term.as_constant()
+                .unwrap_or_else(|| self.encoder.literal(term).is_some_and(|lit| self.solver.value(lit)))
         })
     }
 
@@ -800,8 +824,10 @@ impl<'a> Transition<'a> {
 }
 
 /// Whether a thread at a cut holds the system, if that is known. The thread with which the program starts holds nothing.
+/// With the Getafix global it also depends on the value of the global, which clauses have to find out about.
 pub(super) fn known_holding(system: &ThreadSystem<'_>, cut: Location) -> Option<bool> {
     match system.holding(cut) {
+        _ if system.program().atomic_flag.is_some() => None,
         Holding::Always if cut != system.start => Some(true),
         Holding::Never => Some(false),
         Holding::Always | Holding::Mixed => None,
