@@ -13,11 +13,13 @@ mod threads;
 
 use super::Engine;
 use crate::budget::Budget;
+use crate::evidence::trace::Interleaving;
 use crate::evidence::{Reason, Verdict};
 use crate::model::Task;
 use crate::model::live::Live;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
+use crate::threads::schedule::Skeleton;
 use scope::Scopes;
 
 /// The reference engine and its reductions; all of them on by default.
@@ -35,6 +37,19 @@ impl Default for Explicit {
     fn default() -> Self {
         Self { forget_dead: true, symmetry: true, most_path_edges: usize::MAX }
     }
+}
+
+/// The run in which given threads make given moves; stands in for [`crate::threads::schedule`] until that has its own.
+///
+/// # Errors
+/// If the program has too many variables.
+pub fn follow(task: &Task, skeleton: &Skeleton) -> Result<Option<Interleaving>, Reason> {
+    Scopes::fit(&task.program)?;
+    let scopes = Scopes::new(task, |_, _, _| true);
+    let bound = task.threads.unwrap_or(u32::MAX);
+    let system =
+        threads::System { task, scopes: &scopes, symmetry: false, bound, at_bound: threads::AtBound::Skip };
+    Ok(schedule::follow(&system, &skeleton.steps, skeleton.thread))
 }
 
 impl Engine for Explicit {

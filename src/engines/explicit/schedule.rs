@@ -4,6 +4,8 @@
 //! demands, and the forward pass computes values and thread numbers. States were stored with their threads sorted,
 //! so every step is computed again to find out which thread went to which position.
 
+use rustc_hash::FxHashSet;
+
 use super::interleavings::{Exploration, Found, Parent};
 use super::threads::{Step, System, frame_of};
 use crate::evidence::trace::{self, Frame, Interleaving, Move, Thread, ThreadStep, Valuation};
@@ -21,8 +23,12 @@ struct Link {
 
 /// The run that leads to a violation.
 pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleaving {
-    let system = &exploration.system;
     let (first, links) = links(exploration, found.state);
+    assemble(&exploration.system, &exploration.states[first as usize], &links, found)
+}
+
+/// The run that goes from a first state through some steps to a violation.
+fn assemble(system: &System<'_>, first: &SystemState, links: &[Link], found: &Found) -> Interleaving {
     // The backward pass: the demand before every step. Threads are at their positions in the step.
     let mut demand = found.decided.clone();
     let mut demands_after = Vec::with_capacity(links.len());
@@ -34,7 +40,7 @@ pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleavin
     }
     demands_after.reverse();
     // The forward pass: values and thread numbers.
-    let initial = strengthen(&exploration.states[first as usize], &demand);
+    let initial = strengthen(first, &demand);
     let mut state = initial;
     let mut ids: Vec<u32> = vec![0];
     let mut next_id = 1;
@@ -55,6 +61,59 @@ pub(super) fn build(exploration: &Exploration<'_>, found: &Found) -> Interleavin
         ids = link.order.iter().map(|&i| ids[i]).collect();
     }
     Interleaving { initial: start, steps, thread: ids[found.thread], violation: found.violation }
+}
+
+/// A run in which given threads make given moves, if there is one that ends in a violation by the given thread. Threads are
+/// numbered in the order of their creation.
+pub(super) fn follow(system: &System<'_>, moves: &[(u32, Move)], thread: u32) -> Option<Interleaving> {
+    let mut layers: Vec<Vec<(SystemState, Option<(usize, Step)>)>> =
+        vec![system.initial().into_iter().map(|state| (state, None)).collect()];
+    let mut ids: Vec<u32> = vec![0];
+    let mut positions = Vec::with_capacity(moves.len());
+    let mut next_id = 1;
+    for &(thread, action) in moves {
+        let position = ids.iter().position(|&id| id == thread)?;
+        let mut seen = FxHashSet::default();
+        let mut layer = Vec::new();
+        for (from, (state, _)) in layers.last()?.iter().enumerate() {
+            if state.holder.is_some_and(|holder| holder != position) {
+                continue;
+            }
+            for step in system.steps(state, position, action).steps {
+                if seen.insert(step.after.clone()) {
+                    layer.push((step.after.clone(), Some((from, step))));
+                }
+            }
+        }
+        let (_, Some((_, step))) = layer.first()? else { return None };
+        if step.ended {
+            ids.remove(position);
+        }
+        if step.created {
+            ids.push(next_id);
+            next_id += 1;
+        }
+        positions.push(position);
+        layers.push(layer);
+    }
+    let position = ids.iter().position(|&id| id == thread)?;
+    let (mut at, (decided, violation)) = layers
+        .last()?
+        .iter()
+        .enumerate()
+        .find_map(|(at, (state, _))| Some((at, system.violation(state, position)?)))?;
+    let found = Found { state: 0, decided, thread: position, violation };
+    let mut links = Vec::new();
+    for (layer, &(_, action)) in moves.iter().enumerate().rev() {
+        let (after, step) = &layers[layer + 1][at];
+        let position = positions[layer];
+        let (from, step) = step.clone()?;
+        let order = (0..after.threads.len()).collect();
+        links.push(Link { parent: Parent { state: 0, thread: position, action }, step, order });
+        at = from;
+    }
+    links.reverse();
+    Some(assemble(system, &layers[0][at].0, &links, &found))
 }
 
 /// The first state and the steps from it to a stored state.
