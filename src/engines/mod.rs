@@ -5,6 +5,7 @@ pub mod bdd;
 pub mod bmc;
 pub mod cutoff;
 pub mod explicit;
+pub mod interleavings;
 pub mod kinduction;
 pub mod lazy;
 pub mod nets;
