@@ -13,11 +13,12 @@ use cusp::cli::parse_check_options;
 use cusp::engines::Engine;
 use cusp::engines::explicit::Explicit;
 use cusp::engines::interleavings::Interleavings;
-use cusp::evidence::Verdict;
+use cusp::evidence::{Reason, Verdict};
 use cusp::model::Task;
-use cusp::progress::Quiet;
+use cusp::progress::{Counting, Quiet};
 use cusp::source::Source;
 use cusp::threads::Reductions;
+use support::bluetooth::bluetooth;
 use support::corpus::{manifest, own_programs};
 use support::odd_labels::with_odd_labels;
 use support::program::Mode;
@@ -144,6 +145,56 @@ fn all_reductions_agree_with_the_explicit_engine() {
 #[test]
 fn all_reductions_agree_with_the_explicit_engine_on_larger_programs() {
     compare(500, larger);
+}
+
+/// The Bluetooth driver for some threads.
+fn driver(repaired: bool, threads: u32) -> Task {
+    let text = bluetooth(2, repaired);
+    task_of(&text.replace("--replicate", &format!("--replicate --threads {threads}"))).expect("a program")
+}
+
+#[test]
+fn every_reduction_makes_the_driver_smaller_and_keeps_its_verdict() {
+    assert_eq!(agreed(&driver(true, 3)), Ok(Some("safe")));
+    assert_eq!(agreed(&driver(false, 3)), Ok(Some("unsafe")));
+    let task = driver(true, 3);
+    let states = |engine: Interleavings| {
+        let counting = Counting::new(Box::new(Quiet));
+        assert_eq!(engine.run(&task, &Budget::unlimited(), &counting).word(), "safe");
+        counting.counts().iter().find(|(what, _)| what == "states").map(|(_, number)| *number)
+    };
+    let all = states(Interleavings::default());
+    let plain = Reductions::NONE;
+    assert!(all.is_some());
+    assert!(all < states(Interleavings { symmetry: false, ..Interleavings::default() }));
+    assert!(all < states(Interleavings { persistent: false, ..Interleavings::default() }));
+    let without_large_steps = Reductions { large_steps: false, ..Reductions::ALL };
+    assert!(all < states(Interleavings { reductions: without_large_steps, ..Interleavings::default() }));
+    let without_relevance = Reductions { relevance: false, ..Reductions::ALL };
+    assert!(all < states(Interleavings { reductions: without_relevance, ..Interleavings::default() }));
+    let none =
+        Interleavings { reductions: plain, symmetry: false, persistent: false, ..Interleavings::default() };
+    assert!(all.map(|all| all * 50) < states(none));
+}
+
+#[test]
+fn recursion_is_cut_off_where_the_user_says_and_then_nothing_is_proved() {
+    let text = "// options: --threads 2\ndecl g;\nvoid main() begin\n  g := F;\n  start_thread goto L;\n  f(T);\n  \
+                L: assert(!g);\nend\nvoid f(p) begin\n  if (p) then f(*); else f2(T); fi\nend\n\
+                void f2(p) begin\n  if (p) then f2(F); else g := T; fi\nend\n";
+    let task = task_of(text).expect("a program");
+    let reason = |unwind| {
+        let engine = Interleavings { unwind, ..Interleavings::default() };
+        match engine.run(&task, &Budget::unlimited(), &Quiet) {
+            Verdict::Unknown(unknown) => Some(unknown.reason),
+            _ => None,
+        }
+    };
+    assert!(matches!(reason(None), Some(Reason::UnboundedRecursion { .. })));
+    // `f2` has to call itself once.
+    assert!(matches!(reason(Some(1)), Some(Reason::Unwound { bound: 1, .. })));
+    let engine = Interleavings { unwind: Some(2), ..Interleavings::default() };
+    assert_eq!(word(&task, &engine), Ok("unsafe"));
 }
 
 /// Programs with threads that have a recorded verdict for a bounded number of threads, or that a few threads decide.

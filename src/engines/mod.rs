@@ -70,6 +70,8 @@ pub struct Bounds {
     pub depth: Option<u32>,
     /// The greatest number of nested recursive calls.
     pub recursion: Option<u32>,
+    /// The greatest number of nested calls of one procedure in a program with threads.
+    pub unwind: Option<u32>,
 }
 
 /// The [`Engine::accepts`] of engines that take sequential programs only.

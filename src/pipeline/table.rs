@@ -244,9 +244,11 @@ impl HasEngines for Task {
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "unrolling",
-            make: |Bounds { depth, recursion }| Box::new(bmc::Bmc { depth, recursion }),
+            make: |Bounds { depth, recursion, .. }| Box::new(bmc::Bmc { depth, recursion }),
             portfolio: Portfolio {
-                race: |task, Bounds { depth, recursion }| if_sequential(task, bmc::Bmc { depth, recursion }),
+                race: |task, Bounds { depth, recursion, .. }| {
+                    if_sequential(task, bmc::Bmc { depth, recursion })
+                },
                 ..Portfolio::NEVER
             },
         },

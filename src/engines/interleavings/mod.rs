@@ -126,7 +126,10 @@ impl Engine for Interleavings {
                     count_states(&search, progress);
                     search.skeleton(found, budget).and_then(|skeleton| run(task, &skeleton, budget))
                 }
-                Err(stop) => Err(stop),
+                Err(stop) => {
+                    count_states(&search, progress);
+                    Err(stop)
+                }
             };
             return verdict.unwrap_or_else(|stop| {
                 let seen = seen_before(*rounds.start(), bound);
