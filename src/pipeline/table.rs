@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::engines::{
-    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, summaries, universal,
+    Bounds, Engine, Question, bdd, bmc, explicit, interleavings, kinduction, lazy, nets, summaries, universal,
 };
 use crate::model::Task;
 use crate::model::calls::CallGraph;
@@ -224,6 +224,24 @@ impl HasEngines for Task {
                     let fits = task.program.starts_threads || is_sequential_and_narrow(task);
                     fits.then(|| Box::new(engine) as _)
                 },
+            },
+        },
+        Row {
+            name: "interleavings",
+            idea: "all interleavings of threads, reduced: large steps, states as numbers, symmetry, threads that nobody notices alone",
+            accepts: "programs with threads; recursion with `--unwind`",
+            shows: Shows::Both,
+            evidence: "states at cuts",
+            make: |Bounds { unwind, .. }| {
+                Box::new(interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() })
+            },
+            portfolio: Portfolio {
+                race: |task, Bounds { unwind, .. }| {
+                    let engine =
+                        interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() };
+                    task.program.starts_threads.then(|| Box::new(engine) as _)
+                },
+                ..Portfolio::NEVER
             },
         },
         Row {
