@@ -70,6 +70,18 @@ pub enum Reason {
         /// The name of the engine.
         engine: &'static str,
     },
+    /// The program starts no threads, and the engine is for programs with threads.
+    ThreadsOnly {
+        /// The name of the engine.
+        engine: &'static str,
+    },
+    /// Recursive calls in a program with threads were cut off where the user said.
+    Unwound {
+        /// A recursive procedure.
+        procedure: String,
+        /// The largest number of nested calls of one procedure.
+        bound: u32,
+    },
     /// The decision diagrams do not fit their tables.
     DiagramsFull {
         /// The number of nodes that the tables hold.
@@ -126,13 +138,28 @@ impl fmt::Display for Reason {
                 write!(f, "the {engine} engine failed: {}", message.lines().next().unwrap_or_default())
             }
             Self::UnboundedRecursion { procedure } => {
-                write!(f, "`{procedure}` is recursive in a program with threads")
+                write!(
+                    f,
+                    "`{procedure}` is recursive in a program with threads, and no algorithm decides all of these"
+                )
             }
             Self::TooLargeToCheck { what, limit } => {
                 write!(f, "the proof has more than {limit} {what}, which is too large to be checked")
             }
             Self::SequentialOnly { engine } => {
                 write!(f, "the program starts threads, and the {engine} engine is for sequential programs")
+            }
+            Self::ThreadsOnly { engine } => {
+                write!(
+                    f,
+                    "the program starts no threads, and the {engine} engine is for programs with threads"
+                )
+            }
+            Self::Unwound { procedure, bound } => {
+                write!(
+                    f,
+                    "no violation where calls of `{procedure}` nest at most {bound} times, and deeper ones were cut off"
+                )
             }
             Self::DiagramsFull { nodes } => {
                 write!(f, "the decision diagrams need more than {nodes} nodes")

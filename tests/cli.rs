@@ -113,7 +113,10 @@ fn the_verdict_is_the_first_word_on_standard_output() {
       4:3   assert(g) [can fail]  g=0
     ");
     let unknown = run(&["check", "--threads", "2", UNKNOWN]);
-    insta::assert_snapshot!(unknown.stdout, @"UNKNOWN  tests/corpus/recursion_in_threads.bp: `f` is recursive in a program with threads");
+    insta::assert_snapshot!(unknown.stdout, @"
+    UNKNOWN  tests/corpus/recursion_in_threads.bp: `f` is recursive in a program with threads, and no algorithm decides all of these
+      help: cut off calls that nest more than K times with `--unwind K`: that finds violations, but proves nothing
+    ");
 }
 
 #[test]
@@ -225,7 +228,7 @@ fn several_files_get_a_line_each_and_a_summary() {
     insta::assert_snapshot!(stdout, @"
     SAFE  safe.bp: no assertion can fail (explicit engine; 5 path edges, checked)
     UNSAFE  unsafe.bp: an assertion can fail
-    UNKNOWN  tests/corpus/recursion_in_threads.bp: `f` is recursive in a program with threads
+    UNKNOWN  tests/corpus/recursion_in_threads.bp: `f` is recursive in a program with threads, and no algorithm decides all of these
     4 files: 1 safe, 1 unsafe, 1 unknown, 1 with errors
     ");
     assert_eq!(all.stderr, format!("error: `{missing}` does not exist\n"));

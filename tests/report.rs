@@ -572,7 +572,8 @@ fn an_unknown_verdict_says_why_and_what_to_do() {
     UNKNOWN  demo.bp: procedure `main` sees 200 variables, the explicit engine holds 128
     UNKNOWN  demo.bp: the program may start arbitrarily many threads, and the explicit engine needs a bound
       help: bound the number of threads that live at once with `--threads N`
-    UNKNOWN  demo.bp: `main` is recursive in a program with threads
+    UNKNOWN  demo.bp: `main` is recursive in a program with threads, and no algorithm decides all of these
+      help: cut off calls that nest more than K times with `--unwind K`: that finds violations, but proves nothing
     ");
     let reason = Reason::Timeout(Duration::from_secs(60));
     let seen = Some("no violation in any run with at most 3 threads at once".to_owned());

@@ -240,6 +240,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N")]
     pub recursion: Option<u32>,
 
+    /// In programs with threads, cut off calls that nest a procedure more than K times: violations are found, but nothing
+    /// is proved
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
+    pub unwind: Option<u32>,
+
     /// What a file may cost.
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -372,7 +377,7 @@ impl CheckArgs {
     /// What is asked of every file.
     #[must_use]
     pub fn options(&self) -> check::Options {
-        let bounds = Bounds { depth: self.depth, recursion: self.recursion };
+        let bounds = Bounds { depth: self.depth, recursion: self.recursion, unwind: self.unwind };
         let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds };
         check::Options { setup, ..self.program.options() }
     }

@@ -5,6 +5,7 @@ pub mod bdd;
 pub mod bmc;
 pub mod cutoff;
 pub mod explicit;
+pub mod interleavings;
 pub mod kinduction;
 pub mod lazy;
 pub mod nets;
@@ -70,6 +71,8 @@ pub struct Bounds {
     pub depth: Option<u32>,
     /// The greatest number of nested recursive calls.
     pub recursion: Option<u32>,
+    /// The greatest number of nested calls of one procedure in a program with threads.
+    pub unwind: Option<u32>,
 }
 
 /// The [`Engine::accepts`] of engines that take sequential programs only.

@@ -8,7 +8,8 @@
 use std::fmt;
 
 use crate::engines::{
-    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, pdr, summaries, universal,
+    Bounds, Engine, Question, bdd, bmc, explicit, interleavings, kinduction, lazy, nets, pdr, summaries,
+    universal,
 };
 use crate::model::Task;
 use crate::model::calls::CallGraph;
@@ -227,6 +228,24 @@ impl HasEngines for Task {
             },
         },
         Row {
+            name: "interleavings",
+            idea: "all interleavings of threads, reduced: large steps, states as numbers, symmetry, threads that nobody notices alone",
+            accepts: "programs with threads; recursion with `--unwind`",
+            shows: Shows::Both,
+            evidence: "states at cuts",
+            make: |Bounds { unwind, .. }| {
+                Box::new(interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() })
+            },
+            portfolio: Portfolio {
+                race: |task, Bounds { unwind, .. }| {
+                    let engine =
+                        interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() };
+                    task.program.starts_threads.then(|| Box::new(engine) as _)
+                },
+                ..Portfolio::NEVER
+            },
+        },
+        Row {
             name: "bdd",
             idea: "Bebop: path edges and summary edges as decision diagrams, independent of SAT",
             accepts: SEQUENTIAL,
@@ -244,9 +263,11 @@ impl HasEngines for Task {
             accepts: SEQUENTIAL,
             shows: Shows::Both,
             evidence: "unrolling",
-            make: |Bounds { depth, recursion }| Box::new(bmc::Bmc { depth, recursion }),
+            make: |Bounds { depth, recursion, .. }| Box::new(bmc::Bmc { depth, recursion }),
             portfolio: Portfolio {
-                race: |task, Bounds { depth, recursion }| if_sequential(task, bmc::Bmc { depth, recursion }),
+                race: |task, Bounds { depth, recursion, .. }| {
+                    if_sequential(task, bmc::Bmc { depth, recursion })
+                },
                 ..Portfolio::NEVER
             },
         },
@@ -280,13 +301,14 @@ impl HasEngines for Task {
         Row {
             name: "pdr",
             idea: "clauses that hold for all choices of threads, found by going back from violations; any number of threads",
-            accepts: "programs with threads",
+            accepts: "programs with threads; recursion with `--unwind`",
             shows: Shows::Both,
             evidence: "universal clauses",
-            make: |_| Box::new(pdr::Pdr::default()),
+            make: |Bounds { unwind, .. }| Box::new(pdr::Pdr { unwind, ..pdr::Pdr::default() }),
             portfolio: Portfolio {
-                race: |task, _| {
-                    task.program.starts_threads.then(|| Box::new(pdr::Pdr::default()) as BoxedEngine<Task>)
+                race: |task, Bounds { unwind, .. }| {
+                    let engine = pdr::Pdr { unwind, ..pdr::Pdr::default() };
+                    task.program.starts_threads.then(|| Box::new(engine) as _)
                 },
                 ..Portfolio::NEVER
             },

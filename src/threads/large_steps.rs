@@ -27,7 +27,7 @@
 //! cuts.
 
 use super::{Holding, Location, Step, ThreadSystem};
-use crate::model::{Action, Expr, Op, ProcId, Var};
+use crate::model::{Action, Expr, Op, ProcId, Program, Var};
 
 /// How far a large step may be when it comes to a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,6 +36,21 @@ enum Phase {
     Before,
     /// In its action, or behind it.
     After,
+}
+
+/// The variables that some `x$` reads or writes, with their procedures.
+pub(super) fn passive_variables(program: &Program) -> impl Iterator<Item = (ProcId, Var)> + '_ {
+    program.procedure_ids().flat_map(move |id| {
+        let edges = program.procedure(id).edges.iter();
+        edges.flat_map(move |edge| {
+            let Action::Assign(assign) = &edge.action else { return Vec::new() };
+            let targets = assign.pairs.iter().filter(|(target, _)| target.passive);
+            let sides = assign.pairs.iter().map(|&(_, value)| value).chain(assign.constrain.iter().copied());
+            let places = sides.flat_map(|expr| program.exprs.reads(expr)).filter(|place| place.passive);
+            let vars = targets.map(|(target, _)| target.var).chain(places.map(|place| place.var));
+            vars.map(|var| (id, var)).collect()
+        })
+    })
 }
 
 /// What other threads can see of a program.
@@ -54,25 +69,14 @@ impl Visibility {
         let mut exposed: Vec<Vec<bool>> =
             program.procedures.iter().map(|procedure| vec![false; procedure.locals.len()]).collect();
         let mut watched = vec![false; program.procedures.len()];
-        let mut creates = false;
-        for id in program.procedure_ids() {
-            for edge in &program.procedure(id).edges {
-                creates |= matches!(edge.action, Action::Spawn(_) | Action::Fork(_));
-                let Action::Assign(assign) = &edge.action else { continue };
-                let targets = assign.pairs.iter().filter(|(target, _)| target.passive);
-                let mut seen: Vec<Var> = targets.map(|(target, _)| target.var).collect();
-                let sides =
-                    assign.pairs.iter().map(|&(_, value)| value).chain(assign.constrain.iter().copied());
-                let places = sides.flat_map(|expr| program.exprs.reads(expr)).filter(|place| place.passive);
-                seen.extend(places.map(|place| place.var));
-                for var in seen {
-                    watched[id.index()] = true;
-                    if let Var::Local(local) = var {
-                        exposed[id.index()][local as usize] = true;
-                    }
-                }
+        for (id, var) in passive_variables(program) {
+            watched[id.index()] = true;
+            if let Var::Local(local) = var {
+                exposed[id.index()][local as usize] = true;
             }
         }
+        let mut edges = program.procedures.iter().flat_map(|procedure| &procedure.edges);
+        let creates = edges.any(|edge| matches!(edge.action, Action::Spawn(_) | Action::Fork(_)));
         let counts_threads = creates && system.task.threads.is_some() || watched.contains(&true);
         Self { exposed, watched, counts_threads }
     }

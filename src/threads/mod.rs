@@ -35,6 +35,8 @@ mod values;
 
 pub use values::Bits;
 
+use rustc_hash::FxHashSet;
+
 use crate::evidence::trace::Move;
 use crate::evidence::{ThreadInvariant, ThreadProof};
 use crate::model::live::Live;
@@ -377,7 +379,8 @@ impl<'a> ThreadSystem<'a> {
     }
 
     /// For every location, the positions of the values that matter: those of live variables of the procedure that runs,
-    /// and of its callers those that are live behind the call and not assigned by it.
+    /// and of its callers those that are live behind the call and not assigned by it. What a call assigns can be seen until
+    /// it returns if some `x$` reads it.
     fn live_positions(&self, reduces: bool) -> Vec<Bits> {
         let program = self.program();
         if !reduces {
@@ -388,13 +391,14 @@ impl<'a> ThreadSystem<'a> {
             return self.locations().map(all).collect();
         }
         let live = Live::of(self.task);
+        let seen: FxHashSet<(ProcId, Var)> = large_steps::passive_variables(program).collect();
         let mark = |bits: &mut Bits, context: &Context, node: Node, except: &[Option<Var>]| {
             let count = program.procedure(context.procedure).locals.len() as u32;
             for local in 0..count {
                 let var = Var::Local(local);
                 if self.relevance.matters(context.procedure, var)
                     && live.is_live(context.procedure, node, var)
-                    && !except.contains(&Some(var))
+                    && (!except.contains(&Some(var)) || seen.contains(&(context.procedure, var)))
                 {
                     bits.set((context.base + local) as usize, true);
                 }

@@ -79,6 +79,6 @@ const EXCUSES: [(&str, &str); 4] = [
 /// Whether an engine is known to give up for this reason.
 pub fn may_give_up(engine: &str, reason: &Reason) -> bool {
     let sentence = reason.to_string();
-    matches!(reason, Reason::Timeout(_) | Reason::Memory { .. })
+    matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::ThreadsOnly { .. })
         || EXCUSES.iter().any(|(name, part)| *name == engine && sentence.contains(part))
 }

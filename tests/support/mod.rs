@@ -24,11 +24,13 @@
 //! - [`corpus`]: real programs with their verdicts; [`engines`]: all engines, as a user runs them.
 //! - [`models`]: control-flow graphs without source text; [`paths`]: a search over their paths.
 //! - [`nets`]: random small nets; [`machines`]: random communicating machines, with an interpreter.
+//! - [`bluetooth`]: a driver with any number of threads.
 //! - [`shared_corpus`]: where the shared corpus is.
 //! - [`rng`]: the same numbers on every machine.
 
 #![allow(dead_code, unused_imports, reason = "every test file uses a part of it")]
 
+pub mod bluetooth;
 pub mod corpus;
 pub mod engines;
 pub mod features;

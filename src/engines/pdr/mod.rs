@@ -63,11 +63,7 @@ impl Engine for Pdr {
     }
 
     fn accepts(&self, task: &Task) -> Result<(), Reason> {
-        if task.program.starts_threads {
-            Ok(())
-        } else {
-            Err(Reason::GaveUp("the pdr engine is for programs that start threads".to_owned()))
-        }
+        if task.program.starts_threads { Ok(()) } else { Err(Reason::ThreadsOnly { engine: "pdr" }) }
     }
 
     /// The thread system has reductions of its own.
@@ -100,7 +96,10 @@ impl Engine for Pdr {
                     progress.count("threads in a clause", threads.unwrap_or(0) as u64);
                     Verdict::Safe(Certificate::Threads(system.proof(ThreadInvariant::Clauses(clauses))))
                 }
-                Some(procedure) => Reason::UnboundedRecursion { procedure: procedure.clone() }.into(),
+                Some(procedure) => {
+                    let bound = self.unwind.unwrap_or_default();
+                    Reason::Unwound { procedure: procedure.clone(), bound }.into()
+                }
             },
             Ok(Outcome::Violated(schedule)) => match concretise(task, &schedule, budget) {
                 Ok(Some(run)) => Verdict::Unsafe(Trace::Interleaved(run)),

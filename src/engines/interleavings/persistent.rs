@@ -1,0 +1,225 @@
+//! Persistent sets of one thread: which threads cannot get in the way of which others.
+//!
+//! Implements: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4, for sets of
+//! one thread, computed from the program text; [errata 21](crate::errata::item_21) says what goes wrong as printed elsewhere.
+//!
+//! A state from which only one thread `t` is followed satisfies the conditions of [`crate::evidence::threads::Alone`], where
+//! the proof is. What is known before the search, for pairs of cuts:
+//! - what the large steps from a cut read and write of the globals, whatever the values (`own`);
+//! - what a thread at a cut, and all threads that it may start, ever read and write from there on (`future`).
+//!
+//! `t` may lead if its large steps start no thread and do not end it where others can notice that. `t` is independent of
+//! a thread `u` if nothing in `own(t)` is written in `future(u)`, and nothing that `own(t)` writes is in `future(u)`. During the
+//! search, `t` must be independent of all other threads of the state, nobody may hold the system before or after its large
+//! steps, and one of them must lead to a state that has not been expanded yet. That state has a larger number, so a
+//! rank exists: the last state in the order of numbers cannot be one from which a single thread is followed, and every
+//! other state has a rank that is larger by one than that of a state behind it.
+//!
+//! Threads are told apart by their cuts only, so the order of threads in a state does not matter, and the reduction goes
+//! together with symmetry: a thread may lead, or not, in all states that are equal up to the order of threads. With
+//! the Getafix global every step reads that global, because the right to move depends on it. If the program contains
+//! some `x$`, no thread is followed alone.
+//!
+//! Sets of several threads, closed under conflict, would be persistent as well. They are not used: evidence would have to
+//! list them, and where threads are copies of one procedure, which is what symmetry is good for, a group of
+//! threads that conflict contains all copies. Cartesian reduction (chapter 6.4 of G. Basler, "Model Checking Boolean
+//! Programs", 2010) delays context switches until a thread comes to a step that conflicts with what others do *next*. Large steps
+//! do that for all steps that cannot conflict with anything; where a step accesses a global that others access
+//! later, Cartesian vectors must be combined for all lengths of prefixes, and the states in between remain.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::{Action, Expr, ProcId, Var};
+use crate::threads::{Bits, Location, Step, ThreadSystem};
+
+/// With more different cuts than this, no thread is followed alone.
+const MOST_CLASSES: usize = 1 << 11;
+
+/// With more cuts than this, the sets are not computed.
+const MOST_CUTS: usize = 1 << 14;
+
+/// Which threads may be followed alone beside which others. Threads are told apart by their locations.
+pub(super) struct Independence {
+    /// For every location, the class of its sets.
+    class: Vec<u32>,
+    /// For every class, whether a thread there may lead.
+    leads: Vec<bool>,
+    /// For every pair of classes, whether the large steps of the first are independent of the future of the second.
+    independent: Vec<bool>,
+}
+
+/// Globals that are read and written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+struct Access {
+    reads: Bits,
+    writes: Bits,
+}
+
+impl Access {
+    fn add(&mut self, other: &Self) -> bool {
+        let before = self.reads.count() + self.writes.count();
+        other.reads.iter().for_each(|global| self.reads.set(global, true));
+        other.writes.iter().for_each(|global| self.writes.set(global, true));
+        self.reads.count() + self.writes.count() > before
+    }
+
+    /// Whether one of them writes what the other one accesses.
+    fn conflicts_with(&self, other: &Self) -> bool {
+        let meet = |a: &Bits, b: &Bits| a.iter().any(|global| b.get(global));
+        meet(&self.writes, &other.writes)
+            || meet(&self.writes, &other.reads)
+            || meet(&self.reads, &other.writes)
+    }
+}
+
+/// The large steps from one cut.
+struct FromCut {
+    own: Access,
+    leads: bool,
+    /// Where they lead, and where threads begin that they start.
+    next: Vec<Location>,
+}
+
+impl Independence {
+    /// Computes the sets of all cuts; `None` if no thread can be followed alone.
+    pub fn of(system: &ThreadSystem<'_>) -> Option<Self> {
+        let cuts: Vec<Location> = system.cuts().collect();
+        if cuts.len() > MOST_CUTS || system.steps().iter().any(|step| is_passive(system, step)) {
+            return None;
+        }
+        let from: Vec<FromCut> = cuts.iter().map(|&cut| large_steps(system, cut)).collect();
+        let number: FxHashMap<Location, usize> = cuts.iter().copied().zip(0..).collect();
+        let mut future: Vec<Access> = from.iter().map(|from| from.own.clone()).collect();
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); cuts.len()];
+        for (i, from) in from.iter().enumerate() {
+            from.next.iter().for_each(|next| before[number[next]].push(i));
+        }
+        let mut open: Vec<usize> = (0..cuts.len()).collect();
+        while let Some(i) = open.pop() {
+            let later = future[i].clone();
+            for &earlier in &before[i] {
+                if future[earlier].add(&later) {
+                    open.push(earlier);
+                }
+            }
+        }
+        let mut classes: Vec<(bool, Access, Access)> = Vec::new();
+        let mut numbers = FxHashMap::default();
+        let mut class = vec![0; system.len()];
+        for ((cut, from), future) in cuts.into_iter().zip(from).zip(future) {
+            let sets = (from.leads, from.own, future);
+            class[cut.index()] = *numbers.entry(sets.clone()).or_insert_with(|| {
+                classes.push(sets);
+                classes.len() as u32 - 1
+            });
+        }
+        if classes.len() > MOST_CLASSES {
+            return None;
+        }
+        let leads: Vec<bool> = classes.iter().map(|(leads, ..)| *leads).collect();
+        let mut independent = Vec::with_capacity(classes.len() * classes.len());
+        for (_, own, _) in &classes {
+            independent.extend(classes.iter().map(|(_, _, future)| !own.conflicts_with(future)));
+        }
+        leads.contains(&true).then_some(Self { class, leads, independent })
+    }
+
+    /// Whether a thread at a cut may be followed alone, as far as it alone is concerned.
+    pub fn may_lead(&self, location: u32) -> bool {
+        self.leads[self.class[location as usize] as usize]
+    }
+
+    /// Whether the next large step of a thread at a cut cannot get in the way of anything that a thread at another cut does.
+    pub fn is_independent(&self, own: u32, other: u32) -> bool {
+        let class = |location: u32| self.class[location as usize] as usize;
+        self.independent[class(own) * self.leads.len() + class(other)]
+    }
+}
+
+/// Everything on the way from a cut to the next ones.
+fn large_steps(system: &ThreadSystem<'_>, cut: Location) -> FromCut {
+    let mut found = FromCut { own: Access::default(), leads: true, next: Vec::new() };
+    let mut seen: Vec<Location> = Vec::new();
+    let mut open = vec![cut];
+    while let Some(location) = open.pop() {
+        for (_, step) in system.steps_from(location) {
+            accesses(system, step, &mut found.own);
+            found.leads &= step.creates.is_none();
+            found.leads &= step.to.is_some() || system.task.threads.is_none();
+            found.next.extend(step.creates);
+            let Some(to) = step.to else { continue };
+            if system.is_cut(to) {
+                found.next.push(to);
+            } else if !seen.contains(&to) {
+                seen.push(to);
+                open.push(to);
+            }
+        }
+    }
+    found.next.sort_unstable();
+    found.next.dedup();
+    found
+}
+
+/// Adds the globals that a step reads and writes.
+fn accesses(system: &ThreadSystem<'_>, step: &Step, access: &mut Access) {
+    let program = system.program();
+    let procedure = system.context(step.from).procedure;
+    if let Some(flag) = program.atomic_flag {
+        access.reads.set(flag as usize, true);
+    }
+    let read = |access: &mut Access, expr: Expr| {
+        for place in program.exprs.reads(expr) {
+            if let Var::Global(global) = place.var {
+                access.reads.set(global as usize, true);
+            }
+        }
+    };
+    let write = |access: &mut Access, procedure: ProcId, var: Var| {
+        if let Var::Global(global) = var
+            && system.relevance.matters(procedure, var)
+        {
+            access.writes.set(global as usize, true);
+        }
+    };
+    let caller = system.returns_to(step).map(|(caller, _)| system.contexts[caller.index()].procedure);
+    let lands = [Some(step.from), step.to, step.creates];
+    let lands = lands.into_iter().flatten().map(|location| system.context(location).procedure);
+    for procedure in lands.chain(caller) {
+        program.procedure(procedure).enforce.into_iter().for_each(|condition| read(access, condition));
+    }
+    if let Some((_, edge)) = system.returns_to(step)
+        && let Action::Call(call) = &edge.action
+        && let Some(caller) = caller
+    {
+        call.targets.iter().flatten().for_each(|&var| write(access, caller, var));
+    }
+    match system.edge(step).map(|edge| &edge.action) {
+        Some(Action::Assume(condition) | Action::Assert(condition)) => read(access, *condition),
+        Some(Action::Assign(assign)) => {
+            assign.constrain.iter().for_each(|&condition| read(access, condition));
+            for &(target, value) in &assign.pairs {
+                if system.relevance.matters(procedure, target.var) {
+                    write(access, procedure, target.var);
+                    read(access, value);
+                }
+            }
+        }
+        Some(Action::Call(call) | Action::Spawn(call)) => {
+            for (parameter, &arg) in (0..).zip(&call.args) {
+                if system.relevance.matters(call.callee, Var::Local(parameter)) {
+                    read(access, arg);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether a step reads or writes `x$`.
+fn is_passive(system: &ThreadSystem<'_>, step: &Step) -> bool {
+    let Some(Action::Assign(assign)) = system.edge(step).map(|edge| &edge.action) else { return false };
+    let sides = assign.pairs.iter().map(|&(_, value)| value).chain(assign.constrain.iter().copied());
+    assign.is_passive()
+        || sides.flat_map(|expr| system.program().exprs.reads(expr)).any(|place| place.passive)
+}
