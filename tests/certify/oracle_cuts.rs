@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use cusp::evidence::threads::{
-    ListedStates, PackedStates, ThreadAtCut, ThreadInvariant, ThreadProof,
-};
+use cusp::evidence::threads::{ListedStates, PackedStates, ThreadAtCut, ThreadInvariant, ThreadProof};
 use cusp::evidence::trace::{Frame, Move, System, Valuation};
 use cusp::evidence::{Certificate, Verdict};
 use cusp::model::{Node, ProcId, Task, Var};
@@ -33,9 +31,9 @@ impl Cuts {
         let program = &task.program;
         let ignored = |&global: &u32| !system.relevance.matters(program.start, Var::Global(global));
         let globals: Vec<u32> = (0..program.globals.len() as u32).collect();
-        let locals = program.procedure_ids().flat_map(|id| {
-            (0..program.procedure(id).locals.len() as u32).map(move |local| (id, local))
-        });
+        let locals = program
+            .procedure_ids()
+            .flat_map(|id| (0..program.procedure(id).locals.len() as u32).map(move |local| (id, local)));
         let ignored_local = |&(id, local): &(ProcId, u32)| !system.relevance.matters(id, Var::Local(local));
         let cuts: Vec<_> = system.cuts().collect();
         Some(Self {

@@ -148,7 +148,9 @@ fn excluding(
     let mut candidates: Vec<Vec<Local>> = vec![Vec::new()];
     for _ in 0..k {
         let longer = |list: &Vec<Local>| {
-            threads.iter().map(|local| list.iter().cloned().chain([local.clone()]).collect())
+            threads
+                .iter()
+                .map(|local| list.iter().cloned().chain([local.clone()]).collect())
                 .collect::<Vec<Vec<Local>>>()
         };
         candidates = candidates.iter().flat_map(longer).collect();
@@ -180,7 +182,11 @@ fn all_values(states: &BTreeSet<View>) -> Vec<Local> {
         .map(|local| (local.cut, local.holds, local.values.len()))
         .collect();
     let all = |(cut, holds, width): (u32, bool, usize)| {
-        (0..1_u128 << width).map(move |bits| Local { cut, holds, values: Valuation::from_bits(bits, width).0 })
+        (0..1_u128 << width).map(move |bits| Local {
+            cut,
+            holds,
+            values: Valuation::from_bits(bits, width).0,
+        })
     };
     pairs.into_iter().flat_map(all).collect()
 }
@@ -288,7 +294,13 @@ fn accepted_clauses_are_inductive() {
             if accepted(&task, safe(&proof)) {
                 assert!(!violation, "seed {seed}: a proof about an unsafe program: {clauses:?}");
                 assert!(
-                    are_inductive(&task, &cuts, &clauses, &threads, task.threads.unwrap_or(2).min(2) as usize),
+                    are_inductive(
+                        &task,
+                        &cuts,
+                        &clauses,
+                        &threads,
+                        task.threads.unwrap_or(2).min(2) as usize
+                    ),
                     "seed {seed}, round {round}: {clauses:?}"
                 );
                 whole += usize::from(round == 0);

@@ -37,7 +37,8 @@ fn at_cuts(cuts: &Cuts, set: &HashSet<Multiset>) -> Listed {
 fn states_in_reach_are_a_proof_and_less_is_none() {
     let (mut safe_programs, mut unsafe_programs, mut smaller) = (0, 0, 0);
     for (seed, task, set, violation) in programs(0..400) {
-        for reductions in [Reductions::ALL, Reductions::NONE, Reductions { relevance: false, large_steps: true }]
+        for reductions in
+            [Reductions::ALL, Reductions::NONE, Reductions { relevance: false, large_steps: true }]
         {
             let cuts = Cuts::of(&task, reductions).expect("it was possible before");
             let states = at_cuts(&cuts, &set);
@@ -78,8 +79,7 @@ fn listed_states_are_accepted_iff_large_steps_stay_in_them() {
     let (mut right, mut wrong) = (0, 0);
     for (seed, task, set, _) in programs(1_000..1_300) {
         let oracle = Threads { task: &task };
-        let cuts =
-            Cuts::of(&task, Reductions { relevance: false, large_steps: true }).expect("as before");
+        let cuts = Cuts::of(&task, Reductions { relevance: false, large_steps: true }).expect("as before");
         let mut set: HashSet<Multiset> =
             set.into_iter().filter(|element| cuts.state(element).is_some()).collect();
         let mut rng = Rng::new(seed + 2);

@@ -177,9 +177,7 @@ impl<'a> Visibility<'a> {
         match var {
             Var::Global(i) => Some(Shared::Global(i)),
             Var::Local(i) if passive => Some(Shared::Others(procedure, i)),
-            Var::Local(i) => {
-                self.exposed[procedure.index()][i as usize].then_some(Shared::Own(procedure, i))
-            }
+            Var::Local(i) => self.exposed[procedure.index()][i as usize].then_some(Shared::Own(procedure, i)),
         }
     }
 

@@ -93,7 +93,8 @@ impl<'a> Independence<'a> {
         let Some(other) = self.large_steps.position((other, false)) else { return false };
         let [reads, writes] = &self.futures[other];
         let contains = |list: &[Shared], shared: &Shared| list.binary_search(shared).is_ok();
-        let accesses = |list: &Shared| contains(reads, list) || contains(writes, list) || self.flag == Some(*list);
+        let accesses =
+            |list: &Shared| contains(reads, list) || contains(writes, list) || self.flag == Some(*list);
         let accessed = summary.reads.iter().chain(&summary.writes).chain(&self.flag);
         !accessed.into_iter().any(|shared| contains(writes, shared)) && !summary.writes.iter().any(accesses)
     }

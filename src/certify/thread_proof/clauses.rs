@@ -33,7 +33,9 @@ pub(super) fn check(checked: &Checked<'_>, clauses: &[UniversalClause]) -> Resul
     for &pair in &checked.large_steps.pairs {
         let mut questions = Questions::new(control.budget);
         let slots = Slots::new(checked, &mut questions.terms, pair)?;
-        let Some(stack) = control.cuts[pair.0 as usize] else { return reject("no thread can be at this cut") };
+        let Some(stack) = control.cuts[pair.0 as usize] else {
+            return reject("no thread can be at this cut");
+        };
         let from = (&slots.globals[..], &slots.values[..]);
         let walked = Walk::run(checked, &mut questions.terms, stack, from, pair.1)?;
         let mut step = LargeStep { checked, clauses, questions, slots, walked };
@@ -157,12 +159,7 @@ impl LargeStep<'_> {
     }
 
     /// The condition under which threads in these roles violate a clause at the end of a large step.
-    fn violated(
-        &mut self,
-        clause: &UniversalClause,
-        roles: &Roles,
-        position: usize,
-    ) -> Result<Term, Stop> {
+    fn violated(&mut self, clause: &UniversalClause, roles: &Roles, position: usize) -> Result<Term, Stop> {
         let (slots, terms) = (&self.slots, &mut self.questions.terms);
         let arrival = &self.walked.arrivals[position];
         let shared = slots.shared(terms, clause, &arrival.globals, arrival.holds);
@@ -172,7 +169,9 @@ impl LargeStep<'_> {
             all = terms.arena.and(all, cube);
         }
         if let (Some(i), Creation::New(stack)) = (roles.created, arrival.creation) {
-            let Some(cut) = self.checked.control.cut(stack) else { return reject("a thread begins at no cut") };
+            let Some(cut) = self.checked.control.cut(stack) else {
+                return reject("a thread begins at no cut");
+            };
             let cube = slots.cube(terms, &clause.threads[i], cut, Term::FALSE, &arrival.new);
             all = terms.arena.and(all, cube);
         }

@@ -362,10 +362,12 @@ impl Executor<'_> {
         };
         // What the effect on others depends on has to be decided, since it is the same for all of them.
         let passive = |condition: &Expr| exprs.reads(*condition).any(|place| place.passive);
-        let values = assign.pairs.iter().filter(|(target, _)| {
-            target.passive && !self.visibility.ignores(top.procedure, target.var)
-        });
-        let about_others = values.map(|(_, value)| value).chain(assign.constrain.iter().filter(|c| passive(c)));
+        let values = assign
+            .pairs
+            .iter()
+            .filter(|(target, _)| target.passive && !self.visibility.ignores(top.procedure, target.var));
+        let about_others =
+            values.map(|(_, value)| value).chain(assign.constrain.iter().filter(|c| passive(c)));
         let decided: Vec<Place> =
             about_others.flat_map(|&expr| exprs.reads(expr)).filter(|place| !place.passive).collect();
         let (mut open, mut done) = (vec![draft], Vec::new());

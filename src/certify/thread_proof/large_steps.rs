@@ -92,8 +92,7 @@ struct Walker<'a> {
 impl<'a> Walker<'a> {
     fn new(control: &'a Control<'a>, visibility: &'a Visibility<'a>) -> Self {
         let mut edges = control.program.procedures.iter().flat_map(|procedure| &procedure.edges);
-        let has_sections =
-            edges.any(|edge| matches!(edge.action, Action::AtomicBegin | Action::AtomicEnd));
+        let has_sections = edges.any(|edge| matches!(edge.action, Action::AtomicBegin | Action::AtomicEnd));
         Self { control, visibility, has_sections }
     }
 
@@ -239,8 +238,7 @@ impl<'a> Walker<'a> {
         let negates = |long: &[Op], short: &[Op]| {
             long.split_last().is_some_and(|(last, rest)| *last == Op::Not && rest == short)
         };
-        let both =
-            |long: &[Op]| conditions().any(|condition| negates(long, exprs.ops(condition)));
+        let both = |long: &[Op]| conditions().any(|condition| negates(long, exprs.ops(condition)));
         Ok(!conditions().any(|condition| both(exprs.ops(condition))))
     }
 

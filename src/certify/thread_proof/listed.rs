@@ -153,9 +153,8 @@ impl<'a> Checker<'a> {
     /// Values of the fixed globals.
     fn project_globals(&self, globals: &Partial) -> Partial {
         let visibility = self.executor.visibility;
-        let value = |&global: &u32| {
-            globals[global as usize].filter(|_| !visibility.ignores_global(global as usize))
-        };
+        let value =
+            |&global: &u32| globals[global as usize].filter(|_| !visibility.ignores_global(global as usize));
         self.listed.globals.iter().map(value).collect()
     }
 
@@ -248,7 +247,13 @@ impl<'a> Checker<'a> {
             };
             for shared in self.listed_shared(&globals) {
                 for &thread in &threads {
-                    outcomes.extend(created.iter().map(|&new| Outcome { shared, thread, holds, new, passive }));
+                    outcomes.extend(created.iter().map(|&new| Outcome {
+                        shared,
+                        thread,
+                        holds,
+                        new,
+                        passive,
+                    }));
                 }
             }
             poll(self.executor.control.budget)?;
@@ -276,7 +281,9 @@ impl<'a> Checker<'a> {
                 return reject(format!("it does not contain thread {thread}"));
             };
             if holder.is_some() {
-                return reject("a thread that is to be followed alone has to be in a state that nobody holds");
+                return reject(
+                    "a thread that is to be followed alone has to be in a state that nobody holds",
+                );
             }
             let cut = |position: usize| listed.threads[threads[position] as usize].cut;
             let others = (0..threads.len()).filter(|&other| other != position).map(cut);
@@ -284,7 +291,11 @@ impl<'a> Checker<'a> {
             let mut descends = false;
             self.steps(shared, threads, position, &mut |checker, outcome, state| {
                 descends |= checker.rank(state) < rank;
-                if outcome.holds { reject("the thread that is followed alone holds the system") } else { Ok(()) }
+                if outcome.holds {
+                    reject("the thread that is followed alone holds the system")
+                } else {
+                    Ok(())
+                }
             })?;
             if !descends {
                 return reject(format!("no large step of thread {thread} leads to a smaller rank"));
@@ -317,8 +328,7 @@ impl<'a> Checker<'a> {
         let Some(Some(outcomes)) = self.outcomes.get(&(shared, mover)).cloned() else {
             return reject(format!("a large step of thread {mover} may violate the property"));
         };
-        let may_start =
-            self.executor.control.task.threads.is_none_or(|bound| threads.len() < bound as usize);
+        let may_start = self.executor.control.task.threads.is_none_or(|bound| threads.len() < bound as usize);
         let mut others = threads.to_vec();
         others.remove(position);
         for outcome in outcomes {
@@ -334,7 +344,9 @@ impl<'a> Checker<'a> {
                 successor.sort_unstable();
                 match checker.states.get(&(outcome.shared, &successor[..])) {
                     Some(&state) => visit(checker, outcome, state),
-                    None => reject(format!("a large step of thread {mover} leads to a state that is not listed")),
+                    None => {
+                        reject(format!("a large step of thread {mover} leads to a state that is not listed"))
+                    }
                 }
             };
             match outcome.passive {

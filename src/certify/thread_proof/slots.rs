@@ -53,7 +53,9 @@ impl<'a> Slots<'a> {
     /// The globals and a thread at a cut.
     pub fn new(checked: &'a Checked<'a>, terms: &mut Terms, mover: (u32, bool)) -> Result<Self, Stop> {
         let control = checked.control;
-        let Some(stack) = control.cuts[mover.0 as usize] else { return reject("no thread can be at this cut") };
+        let Some(stack) = control.cuts[mover.0 as usize] else {
+            return reject("no thread can be at this cut");
+        };
         let first_global = terms.variables();
         let globals = terms.fresh_vector(control.program.globals.len());
         let first_value = terms.variables();
@@ -85,14 +87,7 @@ impl<'a> Slots<'a> {
     }
 
     /// Whether a thread with the given values, at a cut, satisfies a condition.
-    pub fn cube(
-        &self,
-        terms: &mut Terms,
-        cube: &ThreadCube,
-        cut: u32,
-        holds: Term,
-        values: &[Term],
-    ) -> Term {
+    pub fn cube(&self, terms: &mut Terms, cube: &ThreadCube, cut: u32, holds: Term, values: &[Term]) -> Term {
         let stack = self.checked.control.cuts[cut as usize];
         let width = stack.map_or(0, |stack| self.checked.control.stack(stack).width);
         let fits = cube.values.iter().all(|&(position, _)| (position as usize) < width);
@@ -126,13 +121,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The condition of a clause on the globals and on whether the system is held.
-    pub fn shared(
-        &self,
-        terms: &mut Terms,
-        clause: &UniversalClause,
-        globals: &[Term],
-        held: Term,
-    ) -> Term {
+    pub fn shared(&self, terms: &mut Terms, clause: &UniversalClause, globals: &[Term], held: Term) -> Term {
         let literals = clause.globals.iter().map(|&(global, value)| {
             let term = globals[global as usize];
             if value { term } else { !term }
@@ -181,7 +170,8 @@ impl<'a> Slots<'a> {
                 let global = |&(global, value): &(u32, bool)| {
                     questions.value(VarId::new(self.first_global + global)) == value
                 };
-                if clause.held.is_some_and(|held| held != self.mover.1) || !clause.globals.iter().all(global) {
+                if clause.held.is_some_and(|held| held != self.mover.1) || !clause.globals.iter().all(global)
+                {
                     continue;
                 }
                 let satisfies = |cube: &ThreadCube, thread: &Point| {

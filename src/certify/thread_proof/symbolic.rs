@@ -476,11 +476,12 @@ impl Passive<'_> {
             if !exprs.reads(condition).any(|place| place.passive) {
                 continue;
             }
-            let condition = encode(terms, exprs.ops(condition), |place| match (place.passive, place.primed) {
-                (false, _) => own(place),
-                (true, false) => old[local(place.var)],
-                (true, true) => new[local(place.var)],
-            })?;
+            let condition =
+                encode(terms, exprs.ops(condition), |place| match (place.passive, place.primed) {
+                    (false, _) => own(place),
+                    (true, false) => old[local(place.var)],
+                    (true, true) => new[local(place.var)],
+                })?;
             possible = terms.arena.and(possible, condition);
         }
         Ok((possible, new))
