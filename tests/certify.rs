@@ -24,8 +24,12 @@ mod relations;
 mod runs;
 #[path = "certify/system_states.rs"]
 mod system_states;
+#[path = "certify/thread_alone.rs"]
+mod thread_alone;
 #[path = "certify/thread_clauses.rs"]
 mod thread_clauses;
+#[path = "certify/thread_formulas.rs"]
+mod thread_formulas;
 #[path = "certify/thread_proofs.rs"]
 mod thread_proofs;
 #[path = "certify/traces.rs"]

@@ -12,6 +12,11 @@ use cusp::certify::certify;
 use cusp::engines::Engine;
 use cusp::engines::explicit::Explicit;
 use cusp::evidence::text::{Evidence, read, write};
+use cusp::evidence::threads::{
+    Alone, ControlState, ControlStates, ListedStates, PackedStates, ThreadAtCut, ThreadCube, ThreadInvariant,
+    ThreadProof, UniversalClause,
+};
+use cusp::evidence::trace::Valuation;
 use cusp::evidence::{
     BlockCopy, Certificate, Formulas, Gate, KInductive, Literal, Place, Relation, Relations, Site, Unrolling,
     Verdict, Witness,
@@ -54,6 +59,45 @@ fn what_is_written_is_read_back() {
     assert!(kinds.len() >= 4, "{kinds:?}");
 }
 
+/// Invariants of systems of threads, of all kinds.
+fn thread_invariants() -> Vec<ThreadInvariant> {
+    let values = |values: &[bool]| Valuation(values.to_vec());
+    let mut states = PackedStates::default();
+    states.push(1, [0, 1, 1]);
+    states.push(0, []);
+    let listed = ListedStates {
+        globals: vec![1],
+        positions: vec![vec![0, 2], Vec::new()],
+        shared: vec![values(&[false]), values(&[true])],
+        threads: vec![
+            ThreadAtCut { cut: 0, holds: true, values: values(&[true, false]) },
+            ThreadAtCut { cut: 1, holds: false, values: values(&[]) },
+        ],
+        states,
+        alone: vec![Alone { state: 1, thread: 0, rank: 3 }],
+    };
+    let clause = UniversalClause {
+        globals: vec![(1, true)],
+        held: Some(false),
+        threads: vec![
+            ThreadCube { cuts: vec![0, 1], values: vec![(0, true), (2, false)], holds: Some(true) },
+            ThreadCube { cuts: vec![1], values: Vec::new(), holds: None },
+        ],
+    };
+    let mut formulas = Formulas::default();
+    let x = formulas.add(Gate::Parameter(1));
+    let both = formulas.add(Gate::And(x, Literal::TRUE));
+    let sets = vec![
+        ControlState { cuts: vec![0, 1], holder: Some(0), condition: !both },
+        ControlState { cuts: Vec::new(), holder: None, condition: Literal::TRUE },
+    ];
+    vec![
+        ThreadInvariant::States(listed),
+        ThreadInvariant::Clauses(vec![UniversalClause::default(), clause]),
+        ThreadInvariant::Formulas(ControlStates { formulas, sets }),
+    ]
+}
+
 /// A program, and certificates of the other kinds about it, right or wrong.
 fn others() -> (Task, Vec<Certificate>) {
     let task = assertions(
@@ -94,6 +138,15 @@ fn others() -> (Task, Vec<Certificate>) {
         Certificate::KInductive(KInductive { cuts: vec![(p0, n3), (p1, n3)], k: 12 }),
         Certificate::Unrolling(Unrolling { cuts: vec![(p0, n3)], copies, different: vec![(0, 2), (1, 2)] }),
     ];
+    let threads = thread_invariants().into_iter().map(|invariant| {
+        Certificate::Threads(ThreadProof {
+            ignored_globals: vec![0, 3],
+            ignored_locals: vec![(p1, 2)],
+            cuts: vec![vec![(p0, n3), (p1, n3)], vec![(p1, n3)]],
+            invariant,
+        })
+    });
+    let certificates = certificates.into_iter().chain(threads).collect();
     (task, certificates)
 }
 
@@ -127,6 +180,55 @@ fn the_text_is_for_people_too() {
     relation p1 n3 if !g4 entry now
     witness 3 1 7 !g1 9 T
     witness 0 0
+    end
+    ");
+    let threads = |position: usize| {
+        let shown = text(&task, &Evidence::Certificate(certificates[position].clone()));
+        let from = shown.find("certificate").expect("its kind");
+        shown[from..].to_owned()
+    };
+    insta::assert_snapshot!(threads(5), @r"
+    certificate thread-states
+    ignored-global 0
+    ignored-global 3
+    ignored-local p1 2
+    cut p0 n3 p1 n3
+    positions 0 2
+    cut p1 n3
+    globals 1
+    shared 0
+    shared 1
+    thread 0 holds 10
+    thread 1 waits -
+    state 1 0 1 1
+    state 0
+    alone 1 0 3
+    end
+    ");
+    insta::assert_snapshot!(threads(6), @r"
+    certificate thread-clauses
+    ignored-global 0
+    ignored-global 3
+    ignored-local p1 2
+    cut p0 n3 p1 n3
+    cut p1 n3
+    clause
+    clause free 1=1
+    thread at 0 1 with holds 0=1 2=0
+    thread at 1 with
+    end
+    ");
+    insta::assert_snapshot!(threads(7), @r"
+    certificate thread-formulas
+    ignored-global 0
+    ignored-global 3
+    ignored-local p1 2
+    cut p0 n3 p1 n3
+    cut p1 n3
+    g1 = parameter 1
+    g2 = and g1 T
+    set 0 !g2 0 1
+    set - T
     end
     ");
 }

@@ -24,13 +24,30 @@
 //! *Large steps.* On every path from a cut to the next ones,
 //! 1. first come internal steps;
 //! 2. then comes at most one action: one access, or several steps during all of which, except before the first, the thread
-//!    certainly holds the system (it is in an atomic section, in the prologue, or has set the Getafix global to true);
+//!    certainly holds the system (it is in an atomic section, in the prologue, or has set the Getafix global to true).
+//!    A step that starts a thread ends the action;
 //! 3. then come internal steps which cannot block: from every stack on the way that is not a cut, some step is
 //!    possible whatever the values are, or two steps have a condition and its negation.
 //!
-//! Every cycle goes through a cut. Stacks where threads begin are cuts. If the thread holds the system, the stack after a
-//! step that starts a thread is a cut. The stacks before and after a step that reads or writes `x$` are cuts. When the
-//! prologue enters `main`, that stack is a cut.
+//! Every cycle goes through a cut. Stacks where threads begin are cuts. The stacks before and after a step that reads or
+//! writes `x$` are cuts. When the prologue enters `main`, that stack is a cut. No procedure is called while it runs.
+//!
+//! Whether a thread certainly holds the system is decided along each path from a cut, once for threads that hold the
+//! system at the cut and once for threads that do not, as far as control can get there. A thread that holds the system
+//! goes on holding it unless it ends the atomic section, assigns something to the Getafix global, leaves the prologue, or ends. Without
+//! the Getafix global, a thread that does not hold the system does not get it before `atomic_begin`; with it, any step may
+//! give the system to the thread that makes it, since a thread that ends may leave the global true.
+//!
+//! *Facts.* Of every state in reach, a proof may use without showing it: every thread is at a cut where control can get with
+//! this knowledge about holding; at most one thread holds the system; only that thread moves if there is one; and no more threads live than
+//! the bound allows.
+//!
+//! The Getafix global and internal steps: while the global is true and nobody holds the system, even an internal step gives the
+//! system to its thread. That does no harm. If others move between two steps of a thread, then the thread does
+//! not hold the system in between. An internal step before the action may be moved to the action: the thread may move there, and after the
+//! action it holds the system, or not, for the same reason in both cases. An internal step behind the action may be moved to
+//! the action: there the global is false, so it gives nothing; and if the thread got the system later by that
+//! step, then it gets it by its next step instead.
 //!
 //! Why that is enough is explained in the documentation of the engines' large steps (`threads::large_steps`); the
 //! checker does not use their code.
@@ -100,10 +117,12 @@ pub struct ListedStates {
 ///
 /// Accepted if nobody holds the system in the state, and
 /// - the thread can make a large step, and all its large steps lead to listed states in which it does not hold the system;
-/// - none of its large steps from its cut starts a thread, ends the thread where others can notice that, or reads or
-///   writes `x$`;
+/// - none of its large steps from its cut starts a thread, ends the thread where others can notice that, reads or
+///   writes `x$`, or enters or leaves a frame of a procedure that contains some `x$`;
 /// - nothing that its large steps from its cut access is written, and nothing that they write is accessed, by any step that
-///   another thread of the state, or a thread started by one, may make from its cut on, whatever the values;
+///   another thread of the state, or a thread started by one, may make from its cut on, whatever the values; here every
+///   step reads the Getafix global, and a local that some `x$` reads or writes is accessed in the thread itself by its own
+///   steps, and in all others by that `x$`;
 /// - one of its large steps leads to a listed state with a smaller rank, where a state that is not in
 ///   [`ListedStates::alone`] has rank 0.
 ///
@@ -129,7 +148,7 @@ pub struct Alone {
 pub struct ControlStates {
     /// All formulas. Parameter `g` is the global with number `g`. Then come, for position `p` of the multiset, the values
     /// of the thread there, in the order of positions: `globals + p * width + v` is its value at position `v`, where
-    /// `width` is the number of values of the thread with the deepest stack among all cuts.
+    /// `width` is the largest number of values that a thread has at a cut where control can get.
     pub formulas: Formulas,
     /// The multisets with their formulas.
     pub sets: Vec<ControlState>,

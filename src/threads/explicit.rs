@@ -9,7 +9,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{Bits, Location, Step, StepId, ThreadSystem};
+use super::{Bits, Context, Location, Step, StepId, ThreadSystem};
 use crate::evidence::trace::{Move, Violation};
 use crate::model::eval::{Values, eval};
 use crate::model::{Action, Assign, Call, Edge, Expr, Place, Var};
@@ -141,7 +141,7 @@ impl ThreadSystem<'_> {
             for values in arbitrary(vec![Bits::default()], &locals, limit)? {
                 let thread = Thread { location: self.start, values, holds: false };
                 let view = View { shared: shared.clone(), thread };
-                if self.is_enforced(&view, self.start) {
+                if self.is_enforced(&view, self.context(self.start)) {
                     views.push(view);
                 }
             }
@@ -236,10 +236,10 @@ impl ThreadSystem<'_> {
         eval(self.program().exprs.ops(expr), read).unwrap_or(Values::EITHER)
     }
 
-    /// Whether the `enforce` of the procedure that runs at a location can hold.
-    fn is_enforced(&self, view: &View, location: Location) -> bool {
-        let condition = self.procedure(location).enforce;
-        let base = self.context(location).base;
+    /// Whether the `enforce` of a frame can hold.
+    fn is_enforced(&self, view: &View, frame: &Context) -> bool {
+        let condition = self.program().procedure(frame.procedure).enforce;
+        let base = frame.base;
         condition.is_none_or(|condition| {
             let read = |place: Place| -> Result<bool, ()> {
                 Ok(match place.var {
@@ -285,8 +285,7 @@ impl ThreadSystem<'_> {
         };
         let mut outcomes = Vec::new();
         for after in after {
-            let lands = step.to.unwrap_or(step.from);
-            if self.is_statement(step) && !self.is_enforced(&after, lands) {
+            if self.is_statement(step) && !self.is_enforced(&after, self.lands_in(step)) {
                 continue;
             }
             for creation in &creations {
@@ -429,7 +428,7 @@ impl ThreadSystem<'_> {
             .map(|values| Thread { location: entry, values, holds: false })
             .filter(|thread| {
                 let view = View { shared: view.shared.clone(), thread: thread.clone() };
-                self.is_enforced(&view, entry)
+                self.is_enforced(&view, self.context(entry))
             });
         let mut creations: Vec<Creation> = threads.map(Creation::New).collect();
         creations.push(Creation::AtBound);

@@ -105,13 +105,7 @@ impl Visibility {
             enforce.is_some_and(|condition| self.reads_visible(system, procedure, condition))
         };
         if step.to.is_none() && self.counts_threads
-            || system.is_statement(step) && step.to.is_none() && enforces(id)
-        {
-            return true;
-        }
-        if let Some(to) = step.to
-            && system.is_statement(step)
-            && enforces(system.context(to).procedure)
+            || system.is_statement(step) && enforces(system.lands_in(step).procedure)
         {
             return true;
         }
@@ -164,9 +158,7 @@ pub(super) fn is_passive(system: &ThreadSystem<'_>, step: &Step) -> bool {
 /// Whether a step is possible in every state, unless it violates the property.
 fn is_always_possible(system: &ThreadSystem<'_>, step: &Step) -> bool {
     let program = system.program();
-    let enforced = |procedure: ProcId| program.procedure(procedure).enforce.is_some();
-    let lands_in = step.to.map_or(system.context(step.from).procedure, |to| system.context(to).procedure);
-    if system.is_statement(step) && enforced(lands_in) {
+    if system.is_statement(step) && program.procedure(system.lands_in(step).procedure).enforce.is_some() {
         return false;
     }
     match system.edge(step).map(|edge| &edge.action) {
@@ -321,8 +313,9 @@ fn holding_after(system: &ThreadSystem<'_>, step: &Step, before: Holding, uses_s
         _ if returned || matches!(action, Some(Action::AtomicEnd)) => Holding::Mixed,
         // While a thread holds the system because of the global, nobody else can change the global.
         _ if before == Holding::Always && uses_sections => Holding::Mixed,
-        // Others may have set and not cleared the global only if they hold the system.
-        _ => before,
+        _ if before == Holding::Always => Holding::Always,
+        // A thread may have ended and left the global true: then whoever makes the next step holds the system.
+        _ => Holding::Mixed,
     }
 }
 

@@ -353,6 +353,17 @@ impl<'a> ThreadSystem<'a> {
         self.edge(step).is_none_or(|edge| !edge.silent && !matches!(edge.action, Action::EndThread))
     }
 
+    /// The frame in which a step ends, whose `enforce` must hold after a statement. If the thread ends, that is the frame in
+    /// which it did so: after a return, the frame of the caller.
+    #[must_use]
+    pub fn lands_in(&self, step: &Step) -> &Context {
+        match (step.to, self.returns_to(step)) {
+            (Some(to), _) => self.context(to),
+            (None, Some((caller, _))) => &self.contexts[caller.index()],
+            (None, None) => self.context(step.from),
+        }
+    }
+
     /// Whether assertions are the property; otherwise they are assumptions.
     #[must_use]
     pub fn asserts(&self) -> bool {

@@ -14,6 +14,7 @@
 //! symbolic      large steps as terms
 //! slots         several threads as terms, and clauses about them
 //! clauses       universal clauses
+//! formulas      formulas for multisets of cuts
 //! ```
 
 mod accesses;
@@ -21,12 +22,13 @@ mod alone;
 mod clauses;
 mod control;
 mod explicit;
+mod formulas;
 mod large_steps;
 mod listed;
 mod slots;
 mod symbolic;
 
-use super::{Stop, reject};
+use super::Stop;
 use crate::budget::Budget;
 use crate::evidence::threads::{ThreadInvariant, ThreadProof};
 use crate::model::Task;
@@ -50,6 +52,6 @@ pub(super) fn check(task: &Task, proof: &ThreadProof, budget: &Budget) -> Result
     match &proof.invariant {
         ThreadInvariant::States(listed) => listed::check(&checked, listed),
         ThreadInvariant::Clauses(clauses) => clauses::check(&checked, clauses),
-        ThreadInvariant::Formulas(_) => reject("not checked yet"),
+        ThreadInvariant::Formulas(sets) => formulas::check(&checked, sets),
     }
 }

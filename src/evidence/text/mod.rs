@@ -8,6 +8,7 @@
 //! against a program, or a [`ReadError`] with a line and a reason. It takes linear time.
 
 mod read;
+mod threads;
 mod words;
 mod write;
 

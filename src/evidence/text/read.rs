@@ -6,7 +6,7 @@
 use std::str::SplitAsciiWhitespace;
 
 use super::words::{Values, Word};
-use super::{Evidence, HEADER, ReadError};
+use super::{Evidence, HEADER, ReadError, threads};
 use crate::evidence::trace::{
     CallTree, End, Frame, Interleaving, Move, Run, State, Step, System, Thread, ThreadStep, Valuation,
     Violation,
@@ -42,6 +42,9 @@ pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
         ["certificate", "relations"] => relations(&mut lines),
         ["certificate", "k-inductive"] => k_inductive(&mut lines),
         ["certificate", "unrolling"] => unrolling(&mut lines),
+        ["certificate", "thread-states"] => threads::states(&mut lines),
+        ["certificate", "thread-clauses"] => threads::clauses(&mut lines),
+        ["certificate", "thread-formulas"] => threads::formulas(&mut lines),
         ["trace", "sequential"] => call_tree(&mut lines),
         ["trace", "interleaved"] => interleaving(&mut lines),
         _ => lines.fail("the kind of evidence is unknown"),
@@ -49,7 +52,7 @@ pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
 }
 
 /// The lines of a file, without comments and empty lines.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     rest: &'a [u8],
     number: usize,
 }
@@ -75,7 +78,10 @@ impl<'a> Lines<'a> {
     }
 
     /// Reads all lines up to `end`, which has to be the last one.
-    fn all(&mut self, mut read: impl FnMut(&mut Line<'a>) -> Result<(), ReadError>) -> Result<(), ReadError> {
+    pub fn all(
+        &mut self,
+        mut read: impl FnMut(&mut Line<'a>) -> Result<(), ReadError>,
+    ) -> Result<(), ReadError> {
         while let Some(text) = self.next()? {
             let mut words = text.split_ascii_whitespace();
             let first = words.next().unwrap_or_default();
@@ -100,15 +106,15 @@ impl<'a> Lines<'a> {
 }
 
 /// One line.
-struct Line<'a> {
-    first: &'a str,
-    words: SplitAsciiWhitespace<'a>,
+pub(super) struct Line<'a> {
+    pub first: &'a str,
+    pub words: SplitAsciiWhitespace<'a>,
     number: usize,
 }
 
 impl Line<'_> {
     /// The next word, which has to be there, read as a value of this type.
-    fn word<W: Word>(&mut self) -> Result<W, ReadError> {
+    pub fn word<W: Word>(&mut self) -> Result<W, ReadError> {
         match self.words.next() {
             None => self.fail(format!("{} is missing", W::NAME)),
             Some(text) => self.parse(text),
@@ -116,16 +122,16 @@ impl Line<'_> {
     }
 
     /// The next word, if there is one, read as a value of this type.
-    fn word_or_end<W: Word>(&mut self) -> Result<Option<W>, ReadError> {
+    pub fn word_or_end<W: Word>(&mut self) -> Result<Option<W>, ReadError> {
         self.words.next().map(|text| self.parse(text)).transpose()
     }
 
-    fn parse<W: Word>(&self, text: &str) -> Result<W, ReadError> {
+    pub fn parse<W: Word>(&self, text: &str) -> Result<W, ReadError> {
         W::parse(text).map_or_else(|| self.fail(format!("`{}` is not {}", clip(text), W::NAME)), Ok)
     }
 
     /// Reads the next word, which has to be `keyword`.
-    fn keyword(&mut self, keyword: &str) -> Result<(), ReadError> {
+    pub fn keyword(&mut self, keyword: &str) -> Result<(), ReadError> {
         match self.words.next() {
             Some(word) if word == keyword => Ok(()),
             Some(word) => self.fail(format!("`{}` should be `{keyword}`", clip(word))),
@@ -140,11 +146,11 @@ impl Line<'_> {
         }
     }
 
-    fn unexpected<T>(&self) -> Result<T, ReadError> {
+    pub fn unexpected<T>(&self) -> Result<T, ReadError> {
         self.fail(format!("`{}` is not expected here", clip(self.first)))
     }
 
-    fn fail<T>(&self, reason: impl Into<String>) -> Result<T, ReadError> {
+    pub fn fail<T>(&self, reason: impl Into<String>) -> Result<T, ReadError> {
         Err(ReadError { line: self.number, reason: reason.into() })
     }
 }
@@ -226,7 +232,7 @@ fn relations(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
 }
 
 /// Reads `g3 = and g1 !g2`, and so on.
-fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
+pub(super) fn gate(line: &mut Line<'_>, formulas: &mut Formulas) -> Result<(), ReadError> {
     let Some(defined) =
         Literal::parse(line.first).filter(|literal| !literal.is_complemented() && literal.0 > 0)
     else {

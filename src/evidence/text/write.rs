@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use super::words::{Shown, show_option, show_valuation, show_values};
-use super::{Evidence, HEADER};
+use super::{Evidence, HEADER, threads};
 use crate::evidence::trace::{CallTree, End, Interleaving, Move, State, System, Violation};
 use crate::evidence::{
-    Certificate, Gate, Literal, PathEdge, Place, Relations, Site, SystemState, Trace, Unrolling,
+    Certificate, Formulas, Gate, Literal, PathEdge, Place, Relations, Site, SystemState, Trace, Unrolling,
 };
 use crate::model::{Node, ProcId, Program, Variable};
 
@@ -60,7 +60,7 @@ fn write_certificate(program: &Program, certificate: &Certificate, output: &mut 
             cuts(&proof.cuts, output)
         }
         Certificate::Unrolling(proof) => unrolling(proof, output),
-        Certificate::Threads(_) => Ok(()),
+        Certificate::Threads(proof) => threads::write(proof, output),
     }
 }
 
@@ -95,9 +95,9 @@ fn system_states(program: &Program, states: &[SystemState], output: &mut dyn Wri
     Ok(())
 }
 
-fn relations(certificate: &Relations, output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "certificate relations")?;
-    for (number, gate) in certificate.formulas.gates().iter().enumerate().skip(1) {
+/// Writes formulas.
+pub(super) fn gates(formulas: &Formulas, output: &mut dyn Write) -> io::Result<()> {
+    for (number, gate) in formulas.gates().iter().enumerate().skip(1) {
         match *gate {
             Gate::True => writeln!(output, "g{number} = true")?,
             Gate::Parameter(parameter) => writeln!(output, "g{number} = parameter {parameter}")?,
@@ -105,6 +105,12 @@ fn relations(certificate: &Relations, output: &mut dyn Write) -> io::Result<()> 
             Gate::Xor(a, b) => writeln!(output, "g{number} = xor {} {}", Shown(a), Shown(b))?,
         }
     }
+    Ok(())
+}
+
+fn relations(certificate: &Relations, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "certificate relations")?;
+    gates(&certificate.formulas, output)?;
     let components = |literals: &[Option<Literal>], output: &mut dyn Write| {
         literals.iter().try_for_each(|literal| match literal {
             Some(literal) => write!(output, " {}", Shown(*literal)),
