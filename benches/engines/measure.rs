@@ -19,7 +19,7 @@ pub const MEASURE: &str = "measure";
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Exit code of the process in between for a run that was killed.
-const KILLED: i32 = 124;
+pub const KILLED: i32 = 124;
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,11 +105,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Whether it was killed because its time was over.
-    pub fn was_killed(&self) -> bool {
-        self.code == Some(KILLED)
-    }
-
     /// All that it said, in one line.
     pub fn words(&self) -> String {
         let lines = self.said.lines().chain(self.complained.lines());

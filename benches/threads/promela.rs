@@ -10,6 +10,8 @@
 //!
 //! Not everything can be said: see [`Unsupported`].
 
+mod statements;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -17,6 +19,7 @@ use cusp::model::{Action, Assign, Call, Expr, Op, Place, Program, Var};
 use cusp::threads::{Context, Holding, Location, Step, ThreadSystem};
 
 use super::expressions::{Value, and, value};
+use statements::{Effect, anything, choose};
 
 /// What cannot be written, in words.
 pub type Unsupported = String;
@@ -52,23 +55,6 @@ struct Writer<'a> {
     entries: Vec<Entry>,
     /// Whether threads hold the system after the start.
     has_sections: bool,
-}
-
-/// The effect of one step, and what it needs.
-#[derive(Default)]
-struct Effect {
-    /// Must hold before.
-    guard: String,
-    /// Written in parallel.
-    writes: Vec<Written>,
-    /// Must hold after; in terms of the chosen values if there are choices.
-    conditions: Vec<(Expr, Location)>,
-    /// Comes between the computation of new values and their assignment.
-    passive: Vec<String>,
-    /// Comes last, and may choose.
-    creation: String,
-    /// What is written at the very end.
-    last: Vec<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -257,12 +243,10 @@ impl<'a> Writer<'a> {
         for temporary in 0..most_temporaries {
             let _ = writeln!(text, "hidden byte t{temporary};");
         }
-        let choices: String = (0..most_choices).map(|choice| format!("bit c{choice}; ")).collect();
+        let choices = bits((0..most_choices).map(|choice| format!("c{choice}")));
         let [threads, prologue] = bodies;
-        let locals: String = positions()
-            .filter(|&position| !self.exposed[position])
-            .map(|position| format!("bit v{position}; "))
-            .collect();
+        let hidden = positions().filter(|&position| !self.exposed[position]);
+        let locals = bits(hidden.map(|position| format!("v{position}")));
         let _ = write!(
             text,
             "proctype thread(byte me) {{\n  {locals}{choices}\nidle: if\n{}  fi;\n{threads}}}\n",
@@ -484,9 +468,9 @@ impl<'a> Writer<'a> {
     fn begin_first(&self, entry: &Entry, given: &BTreeMap<usize, String>) -> String {
         let mut text = "if".to_owned();
         for process in 0..self.threads {
-            let busy = (0..process).map(|before| format!("start[{before}] != 0 && ")).collect::<String>();
-            let begin = self.begin(process, entry, given);
-            let _ = write!(text, " :: ({busy}start[{process}] == 0) -> {begin}");
+            let busy: Vec<String> = (0..process).map(|before| format!("start[{before}] != 0")).collect();
+            let first = [&busy[..], &[format!("start[{process}] == 0")]].concat().join(" && ");
+            let _ = write!(text, " :: ({first}) -> {}", self.begin(process, entry, given));
         }
         text.push_str(" :: else -> skip fi");
         text
@@ -536,135 +520,9 @@ impl<'a> Writer<'a> {
         }
         Ok(())
     }
-
-    /// The step as an alternative of its location.
-    fn option(&self, step: &Step, effect: &Effect, in_prologue: bool) -> String {
-        let to = match step.to {
-            _ if in_prologue && step.to.is_none_or(|to| !self.system.in_prologue(to)) => "done".to_owned(),
-            None => "idle".to_owned(),
-            Some(to) => self.target(to),
-        };
-        // A thread whose values others see chooses them when it is created.
-        let creates_visibly = !effect.creation.is_empty() && self.exposed.contains(&true);
-        let chooses = effect.choices() > 0 || creates_visibly;
-        // What is chosen is written at once if nothing reads the old value and nothing can go wrong afterwards.
-        let (mut parts, mut resets) = (Vec::new(), Vec::new());
-        let mut chosen: BTreeMap<&str, String> = BTreeMap::new();
-        let at_once = effect.conditions.is_empty() && !self.reads_what_it_chooses(effect);
-        for (number, (name, value)) in effect.writes.iter().enumerate() {
-            if let Value::Either { .. } = value {
-                let choice =
-                    if at_once || name.starts_with('c') { name.clone() } else { format!("c{number}") };
-                parts.push(choose(&choice, value));
-                if choice.starts_with('c') {
-                    resets.push(format!("{choice} = 0"));
-                }
-                chosen.insert(name, choice);
-            }
-        }
-        let mut guard = effect.guard.clone();
-        for &(condition, location) in &effect.conditions {
-            guard = and(&guard, &self.condition_between(condition, location, effect, &chosen));
-        }
-        let mut writes: Vec<(&str, String)> = Vec::new();
-        for (name, value) in &effect.writes {
-            match (value, chosen.get(name.as_str())) {
-                (Value::Plain(text), _) => writes.push((name, text.clone())),
-                (_, Some(choice)) if choice != name => writes.push((name, choice.clone())),
-                _ => {}
-            }
-        }
-        let mut body = Vec::new();
-        if let ([(name, text)], []) = (&writes[..], &effect.passive[..]) {
-            body.push(format!("{name} = {text}"));
-        } else {
-            body.extend(writes.iter().enumerate().map(|(i, (_, text))| format!("t{i} = {text}")));
-            body.extend(effect.passive.iter().cloned());
-            body.extend(writes.iter().enumerate().map(|(i, (name, _))| format!("{name} = t{i}")));
-        }
-        body.extend((!effect.creation.is_empty()).then(|| effect.creation.clone()));
-        body.extend(resets.iter().cloned());
-        body.extend(effect.last.iter().cloned());
-        let mut text = String::from("  :: ");
-        if chooses && !effect.conditions.is_empty() {
-            // What was chosen may be wrong; then it is as if nothing had happened.
-            let (first, back) = (&effect.guard, step.from.index());
-            let _ = writeln!(
-                text,
-                "atomic {{ ({first}); {}; if :: ({guard}) -> d_step {{ {} }}; goto {to} :: else -> d_step {{ {} }}; goto L{back} fi }}",
-                parts.join("; "),
-                joined(&body),
-                joined(&resets),
-            );
-            return text;
-        }
-        if guard != "1" || parts.is_empty() && body.is_empty() {
-            parts.insert(0, format!("({guard})"));
-        }
-        parts.extend(body);
-        let inside = parts.join("; ");
-        let _ = match (parts.len(), in_prologue) {
-            (1, _) | (_, true) => writeln!(text, "{inside}; goto {to}"),
-            _ if chooses => writeln!(text, "atomic {{ {inside} }}; goto {to}"),
-            _ => writeln!(text, "d_step {{ {inside} }}; goto {to}"),
-        };
-        text
-    }
-
-    /// A condition between the states before and after an assignment.
-    fn condition_between(
-        &self,
-        condition: Expr,
-        location: Location,
-        effect: &Effect,
-        chosen: &BTreeMap<&str, String>,
-    ) -> String {
-        let after = |place: Place| {
-            let name = self.variable(location, place.var)?;
-            let (_, value) = effect.writes.iter().find(|(target, _)| place.primed && *target == name)?;
-            Some(chosen.get(name.as_str()).map_or_else(|| value.clone(), |text| Value::Plain(text.clone())))
-        };
-        self.value_with(location, condition, after).can_hold()
-    }
-
-    /// Whether some right side reads a variable whose new value is chosen.
-    fn reads_what_it_chooses(&self, effect: &Effect) -> bool {
-        let chosen = |name: &str| {
-            effect
-                .writes
-                .iter()
-                .any(|(target, value)| target == name && matches!(value, Value::Either { .. }))
-        };
-        let texts = effect.writes.iter().flat_map(|(_, value)| [value.can_hold(), value.can_fail()]);
-        let texts: Vec<String> = texts.chain(effect.passive.iter().cloned()).collect();
-        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '[' || c == ']';
-        texts.iter().any(|text| text.split(|c| !is_part(c)).any(chosen))
-    }
 }
 
-impl Effect {
-    /// The variables for choices that it may need: one for each write, if there is a choice.
-    fn choices(&self) -> usize {
-        let has_choice = self.writes.iter().any(|(_, value)| matches!(value, Value::Either { .. }));
-        if has_choice { self.writes.len() } else { 0 }
-    }
-}
-
-/// Either value.
-fn anything() -> Value {
-    Value::Either { hold: "1".to_owned(), fail: "1".to_owned() }
-}
-
-/// Gives a variable one of the values that are possible.
-fn choose(name: &str, value: &Value) -> String {
-    let option = |condition: String, bit: u8| match condition.as_str() {
-        "1" => format!(":: {name} = {bit}"),
-        _ => format!(":: ({condition}) -> {name} = {bit}"),
-    };
-    format!("if {} {} fi", option(value.can_hold(), 1), option(value.can_fail(), 0))
-}
-
-/// Statements in a sequence; there has to be at least one.
-fn joined(statements: &[String]) -> String {
-    if statements.is_empty() { "skip".to_owned() } else { statements.join("; ") }
+/// Declarations of bits, one for each name.
+fn bits(names: impl Iterator<Item = String>) -> String {
+    names.fold(String::new(), |text, name| text + "bit " + &name + "; ")
 }

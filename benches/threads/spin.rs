@@ -41,7 +41,7 @@ pub fn measure(promela: &str, directory: &Path, limit: Duration, megabytes: u64)
         let ran = measure::run(program, &arguments, directory, limit * 6)?;
         compiling += ran.cpu;
         if ran.code != Some(0) {
-            let answer = if ran.was_killed() {
+            let answer = if ran.code == Some(measure::KILLED) {
                 Answer::Unknown("the time limit is over before it is compiled".to_owned())
             } else {
                 Answer::Crashed(format!("{program}: {}", ran.words()))
@@ -52,7 +52,7 @@ pub fn measure(promela: &str, directory: &Path, limit: Duration, megabytes: u64)
     }
     let ran = measure::run("./pan", &[DEPTH, "-E", "-n"], directory, limit)?;
     let words = ran.words();
-    let answer = answer(ran.was_killed(), &words);
+    let answer = answer(ran.code == Some(measure::KILLED), &words);
     let effort = number_before(&words, " states, stored").map_or_else(String::new, |n| format!("{n} states"));
     let measured = Measured { answer, wall: ran.wall, cpu: ran.cpu, peak: ran.peak };
     Ok(Figures { measured, effort, compiling: Some(compiling) })

@@ -1,5 +1,7 @@
 //! What holds between shared vectors and copies of them.
 
+use std::fmt::Write;
+
 use super::super::Variant;
 use super::super::bits::{all_of, equal, greater, increment, list, names, number, parity, repeated};
 use super::{Family, false_globals, scramble, two};
@@ -101,9 +103,8 @@ fn keep_parity(size: usize, variant: Variant) -> String {
         let (first, second) = (&bits[i], &bits[i + 1]);
         let condition = if variant.is_buggy() { String::new() } else { format!(" constrain {first} = old") };
         let word = if i == 0 { "if" } else { "elsif" };
-        choice.push_str(&format!(
-            "{word} (*) then old := {first}; {first}, {second} := !old, !{second}{condition};\n    "
-        ));
+        let negate = format!("{first}, {second} := !old, !{second}{condition};");
+        let _ = write!(choice, "{word} (*) then old := {first}; {negate}\n    ");
     }
     format!(
         "{globals}void main() begin

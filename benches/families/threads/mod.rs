@@ -81,7 +81,7 @@ fn two(_: usize) -> u32 {
 
 /// Declares globals that are false at the start.
 fn false_globals(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(|name| format!("decl {} := F;\n", name.as_ref())).collect()
+    names.iter().fold(String::new(), |text, name| text + "decl " + name.as_ref() + " := F;\n")
 }
 
 /// `x0, x1 := *, *`
