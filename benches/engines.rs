@@ -178,7 +178,7 @@ fn run(args: &Args) -> io::Result<Vec<String>> {
                 if measured.is_spent() {
                     spent.push((engine, variant));
                 }
-                if let Some(what) = measured.complaint(variant) {
+                if let Some(what) = measured.complaint(Some(variant.verdict())) {
                     complaints.push(format!("{member}, {engine}: {what}\n  {}", path.display()));
                 }
                 table.add(Row { member, engine, measured })?;
@@ -195,7 +195,7 @@ fn run(args: &Args) -> io::Result<Vec<String>> {
 fn median(path: &Path, engine: &str, limit: Duration, args: &Args) -> io::Result<Measured> {
     let mut all = Vec::new();
     for _ in 0..args.runs.max(1) {
-        let measured = measure::measure(path, engine, limit, args.memory)?;
+        let measured = run_once(path, engine, limit, args.memory)?;
         if !matches!(measured.answer, Answer::Safe | Answer::Unsafe) {
             return Ok(measured);
         }
@@ -203,4 +203,15 @@ fn median(path: &Path, engine: &str, limit: Duration, args: &Args) -> io::Result
     }
     all.sort_by_key(|measured| measured.wall);
     Ok(all.swap_remove(all.len() / 2))
+}
+
+/// Runs one engine on one program.
+fn run_once(program: &Path, engine: &str, limit: Duration, megabytes: u64) -> io::Result<Measured> {
+    let ran = measure::run_cusp(program, engine, &["--quiet".to_owned()], limit, megabytes)?;
+    // What comes before the reason is the verdict and the path.
+    Ok(ran.measured(|ran| {
+        let words = ran.words();
+        let reason = words.split_once(".bp: ");
+        reason.map_or(words.clone(), |(_, reason)| reason.to_owned())
+    }))
 }

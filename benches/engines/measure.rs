@@ -1,16 +1,15 @@
-//! One run of `cusp` as a process, with its time and its peak memory.
+//! One run of a command, mostly `cusp`, as a process, with its time and its peak memory.
 //!
 //! The system tells the peak memory of children that have ended, but only the largest of them. So the bench
 //! starts itself once more, with [`MEASURE`] as first argument; that process has one child, and tells
 //! what the system says about it in the last line of its output.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use super::families::Variant;
 
 /// The first argument of the process in between; the time after which the run is killed follows, then
 /// the command.
@@ -20,7 +19,7 @@ pub const MEASURE: &str = "measure";
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Exit code of the process in between for a run that was killed.
-const KILLED: i32 = 124;
+pub const KILLED: i32 = 124;
 
 /// What came out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,12 +77,12 @@ impl Measured {
         }
     }
 
-    /// What is wrong with it, if it is.
-    pub fn complaint(&self, variant: Variant) -> Option<String> {
+    /// What is wrong with it, if it is; the right verdict may not be known.
+    pub fn complaint(&self, verdict: Option<&str>) -> Option<String> {
         match &self.answer {
             Answer::Unknown(_) => None,
             Answer::Safe | Answer::Unsafe => {
-                (self.word() != variant.verdict()).then(|| format!("WRONG: {}", self.word()))
+                verdict.filter(|right| *right != self.word()).map(|_| format!("WRONG: {}", self.word()))
             }
             Answer::Hung => Some("does not stop when its time is over".to_owned()),
             Answer::Rejected(why) | Answer::Crashed(why) => Some(format!("{}: {why}", self.word())),
@@ -91,43 +90,86 @@ impl Measured {
     }
 }
 
-/// Runs one engine on one program.
-pub fn measure(program: &Path, engine: &str, limit: Duration, megabytes: u64) -> io::Result<Measured> {
+/// What the system says about a command that has ended.
+pub struct Ran {
+    /// `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Its standard output.
+    pub said: String,
+    /// Its standard error.
+    pub complained: String,
+    pub wall: Duration,
+    pub cpu: Duration,
+    /// Kilobytes.
+    pub peak: u64,
+}
+
+impl Ran {
+    /// All that it said, in one line.
+    pub fn words(&self) -> String {
+        let lines = self.said.lines().chain(self.complained.lines());
+        lines.map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    }
+
+    /// What came out of a run of `cusp check`; its reason is used if there is no answer.
+    pub fn measured(self, reason: impl Fn(&Self) -> String) -> Measured {
+        let answer = match self.code {
+            Some(0) => Answer::Safe,
+            Some(10) => Answer::Unsafe,
+            Some(5) => Answer::Unknown(reason(&self)),
+            Some(6) => Answer::Rejected(self.words()),
+            Some(KILLED) => Answer::Hung,
+            code => Answer::Crashed(format!("exit code {code:?}: {}", self.words())),
+        };
+        Measured { answer, wall: self.wall, cpu: self.cpu, peak: self.peak }
+    }
+}
+
+/// Runs a command in a directory, and kills it when the time is over.
+pub fn run(
+    program: impl AsRef<OsStr>,
+    arguments: &[impl AsRef<OsStr>],
+    directory: &Path,
+    limit: Duration,
+) -> io::Result<Ran> {
     let output = Command::new(std::env::current_exe()?)
+        .current_dir(directory)
         .arg(MEASURE)
-        .arg((limit + GRACE).as_secs_f64().to_string())
-        .arg(env!("CARGO_BIN_EXE_cusp"))
-        .args(["check", "--quiet", "--engine", engine])
-        .args(["--timeout", &limit.as_secs_f64().to_string(), "--memory", &megabytes.to_string()])
+        .arg(limit.as_secs_f64().to_string())
         .arg(program)
+        .args(arguments)
         .stderr(Stdio::piped())
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr).into_owned();
     let (said, figures) = text.trim_end().rsplit_once('\n').unwrap_or(("", text.trim_end()));
     let numbers: Vec<u64> = figures.split(' ').filter_map(|number| number.parse().ok()).collect();
     let &[wall, cpu, peak] = numbers.as_slice() else {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("the run could not be measured: {text}{complaint}")));
+        return Err(io::Error::other(format!("the run could not be measured: {text}{complained}")));
     };
-    let last_words = || {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        let all = format!("{said}\n{complaint}");
-        all.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
-    };
-    let answer = match output.status.code() {
-        Some(0) => Answer::Safe,
-        Some(10) => Answer::Unsafe,
-        // What comes before the reason is the verdict and the path.
-        Some(5) => {
-            let words = last_words();
-            let reason = words.split_once(&format!("{}: ", program.display()));
-            Answer::Unknown(reason.map_or(words.clone(), |(_, reason)| reason.to_owned()))
-        }
-        Some(6) => Answer::Rejected(last_words()),
-        Some(KILLED) => Answer::Hung,
-        code => Answer::Crashed(format!("exit code {code:?}: {}", last_words())),
-    };
-    Ok(Measured { answer, wall: Duration::from_micros(wall), cpu: Duration::from_micros(cpu), peak })
+    let (wall, cpu) = (Duration::from_micros(wall), Duration::from_micros(cpu));
+    Ok(Ran { code: output.status.code(), said: said.to_owned(), complained, wall, cpu, peak })
+}
+
+/// Runs `cusp check` with an engine and further arguments on one program.
+pub fn run_cusp(
+    program: &Path,
+    engine: &str,
+    arguments: &[String],
+    limit: Duration,
+    megabytes: u64,
+) -> io::Result<Ran> {
+    let (time, memory) = (limit.as_secs_f64().to_string(), megabytes.to_string());
+    let program = std::path::absolute(program)?;
+    let all = ["check", "--engine", engine, "--timeout", &time, "--memory", &memory];
+    let all = all.into_iter().map(OsStr::new).chain(arguments.iter().map(OsStr::new));
+    let all: Vec<&OsStr> = all.chain([program.as_os_str()]).collect();
+    run(env!("CARGO_BIN_EXE_cusp"), &all, Path::new("."), limit + GRACE)
+}
+
+/// Whether `auto` is fast enough: three times as long as the best engine, and half a second more.
+pub fn is_within_the_bar(auto: Duration, best: Duration) -> bool {
+    auto <= best * 3 + Duration::from_millis(500)
 }
 
 /// The process in between: runs the command, prints microseconds of wall-clock and CPU time and kilobytes, and

@@ -4,10 +4,9 @@ use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 use super::families::Variant;
-use super::measure::{Answer, Measured};
+use super::measure::{Answer, Measured, is_within_the_bar};
 
 /// One program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +35,6 @@ pub struct Table {
     rows: Vec<Row>,
     csv: Option<File>,
 }
-
-/// `auto` may take three times as long as the best engine, and half a second more.
-const FACTOR: u32 = 3;
-const SLACK: Duration = Duration::from_millis(500);
 
 impl Table {
     /// An empty table; writes the headings.
@@ -94,7 +89,7 @@ impl Table {
                 continue;
             };
             let (auto, least) = (row.measured.wall, best.measured.wall);
-            let is_within = decided(&row) && auto <= least * FACTOR + SLACK;
+            let is_within = decided(&row) && is_within_the_bar(auto, least);
             let ratio = auto.as_secs_f64() / least.as_secs_f64().max(1e-6);
             let (auto, least) = (auto.as_secs_f64(), least.as_secs_f64());
             let note = if is_within { "" } else { "  MISSED" };

@@ -50,6 +50,18 @@ pub fn decrement(bits: &[String]) -> Vec<String> {
     (0..bits.len()).map(flip).collect()
 }
 
+/// Whether the bits are a number, lowest bit first.
+pub fn number(bits: &[String], value: usize) -> String {
+    let digit = |i: usize| if value >> i & 1 == 1 { bits[i].clone() } else { format!("!{}", bits[i]) };
+    all_of(&(0..bits.len()).map(digit).collect::<Vec<_>>())
+}
+
+/// Whether the left number is greater, lowest bit first.
+pub fn greater(left: &[String], right: &[String]) -> String {
+    let lower = "F".to_owned();
+    left.iter().zip(right).fold(lower, |lower, (l, r)| format!("(({l} & !{r}) | (({l} = {r}) & {lower}))"))
+}
+
 fn joined(items: &[impl AsRef<str>], separator: &str) -> String {
     items.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(separator)
 }

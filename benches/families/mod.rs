@@ -8,6 +8,7 @@
 //! - [`wide`]: many variables, shallow control.
 //! - [`locks`]: lock discipline over many helpers.
 //! - [`held_out`]: families that nobody tunes on.
+//! - [`threads`]: programs with threads, with families and members of their own kind.
 
 #![allow(dead_code, reason = "the bench and the tests use a part of it each")]
 
@@ -15,6 +16,7 @@ mod bits;
 mod held_out;
 mod locks;
 mod recursive;
+pub mod threads;
 mod wide;
 
 /// Which of the two programs of a size.
