@@ -70,6 +70,11 @@ pub enum Reason {
         /// The name of the engine.
         engine: &'static str,
     },
+    /// The program starts no threads, and the engine is for programs with threads.
+    ThreadsOnly {
+        /// The name of the engine.
+        engine: &'static str,
+    },
     /// The decision diagrams do not fit their tables.
     DiagramsFull {
         /// The number of nodes that the tables hold.
@@ -133,6 +138,12 @@ impl fmt::Display for Reason {
             }
             Self::SequentialOnly { engine } => {
                 write!(f, "the program starts threads, and the {engine} engine is for sequential programs")
+            }
+            Self::ThreadsOnly { engine } => {
+                write!(
+                    f,
+                    "the program starts no threads, and the {engine} engine is for programs with threads"
+                )
             }
             Self::DiagramsFull { nodes } => {
                 write!(f, "the decision diagrams need more than {nodes} nodes")

@@ -8,7 +8,7 @@
 use std::fmt;
 
 use crate::engines::{
-    Bounds, Engine, Question, bdd, bmc, explicit, kinduction, lazy, nets, summaries, universal,
+    Bounds, Engine, Question, bdd, bmc, counter, explicit, kinduction, lazy, nets, summaries, universal,
 };
 use crate::model::Task;
 use crate::model::calls::CallGraph;
@@ -225,6 +225,15 @@ impl HasEngines for Task {
                     fits.then(|| Box::new(engine) as _)
                 },
             },
+        },
+        Row {
+            name: "counter",
+            idea: "multisets of program counters of threads, each with one set of values as a decision diagram; good where data is wide and control is narrow",
+            accepts: "programs with a bounded number of threads, without recursion",
+            shows: Shows::Both,
+            evidence: "control states",
+            make: |_| Box::new(counter::Counter::default()),
+            portfolio: Portfolio::NEVER,
         },
         Row {
             name: "bdd",

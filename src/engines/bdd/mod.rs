@@ -111,8 +111,8 @@ impl Engine for Bdd {
             move || decide(&task, first..=most, &budget, &counters)
         };
         let say = || {
-            let [steps, summaries, nodes] = [&counters.steps, &counters.summaries, &counters.nodes]
-                .map(|n| n.load(Ordering::Relaxed));
+            let [steps, summaries, nodes] =
+                [&counters.steps, &counters.summaries, &counters.nodes].map(|n| n.load(Ordering::Relaxed));
             format!("{steps} steps, {summaries} summaries, {nodes} nodes")
         };
         // Without memory for the stack, there is hardly any for diagrams.

@@ -229,6 +229,7 @@ fn reason_kind(reason: &crate::reason::Reason) -> &'static str {
         Reason::UnboundedThreads => "unbounded-threads",
         Reason::GaveUp(_) => "gave-up",
         Reason::EngineFailed { .. } => "engine-failed",
+        Reason::ThreadsOnly { .. } => "threads-only",
         Reason::UnboundedRecursion { .. } => "unbounded-recursion",
         Reason::TooLargeToCheck { .. } => "too-large-to-check",
         Reason::SequentialOnly { .. } => "sequential-only",
