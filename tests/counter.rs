@@ -15,9 +15,9 @@ use cusp::engines::Engine;
 use cusp::engines::counter::Counter;
 use cusp::engines::explicit::Explicit;
 use cusp::evidence::threads::{ControlState, ControlStates};
-use cusp::evidence::{Certificate, Formulas, Gate, Literal, ThreadInvariant, Verdict};
+use cusp::evidence::{Certificate, Formulas, Gate, Literal, Reason, ThreadInvariant, Verdict};
 use cusp::model::Task;
-use cusp::progress::Quiet;
+use cusp::progress::{Counting, Quiet};
 use cusp::source::Source;
 use cusp::threads::explicit::{Creation, Thread, View};
 use cusp::threads::{Bits, Location, Reductions, ThreadSystem};
@@ -276,4 +276,57 @@ fn without_reductions_the_answers_are_the_same() {
             Err(format!("{}, without reductions {}", with.word(), without.word()))
         }
     });
+}
+
+/// Readers and a writer: the readers are counted, and each writes what it has read before it leaves.
+const READERS: &str = "// options: --replicate --threads 4
+decl w := F, r0 := F, r1 := F, item;
+void main() begin
+  decl x;
+  while (*) do
+    if (*) then
+      atomic_begin; assume(!w & !(r0 & r1)); r0, r1 := !r0, r1 != r0; atomic_end;
+      x := item;
+      assert(!w);
+      if (x) then r0, r1 := !r0, r1 = r0; else r0, r1 := !r0, r1 != !r0; fi
+    else
+      atomic_begin; assume(!w & !r0 & !r1); w := T; atomic_end;
+      assert(!r0 & !r1);
+      item := *;
+      w := F;
+    fi
+  od
+end
+";
+
+#[test]
+fn statistics_say_what_the_search_did() {
+    let task = task_of(READERS).expect("a program");
+    let counting = Counting::new(Box::new(Quiet));
+    let verdict = Counter::default().run(&task, &Budget::unlimited(), &counting);
+    assert_eq!(verdict.word(), "safe");
+    let counts = counting.counts().into_iter().map(|(what, number)| format!("{what}: {number}"));
+    insta::assert_snapshot!(counts.collect::<Vec<_>>().join("\n"), @"");
+}
+
+#[test]
+fn sequential_programs_are_left_to_others() {
+    let task = task_of("void main() begin assert(*); end").expect("a program");
+    let verdict = Counter::default().run(&task, &Budget::unlimited(), &Quiet);
+    let Verdict::Unknown(unknown) = verdict else { panic!("{verdict:?}") };
+    assert_eq!(unknown.reason, Reason::ThreadsOnly { engine: "counter" });
+}
+
+#[test]
+fn tables_that_are_too_small_are_enlarged() {
+    let task = task_of(READERS).expect("a program");
+    let small = Counter { first_nodes: 64, ..Counter::default() };
+    let verdicts = [small, Counter::default()].map(|engine| {
+        let Verdict::Safe(Certificate::Threads(proof)) = engine.run(&task, &Budget::unlimited(), &Quiet)
+        else {
+            panic!("it is safe");
+        };
+        compare(&task, &proof)
+    });
+    assert_eq!(verdicts, [Ok(true), Ok(true)]);
 }
