@@ -3,6 +3,7 @@
 
 pub mod bdd;
 pub mod bmc;
+pub mod counter;
 pub mod cutoff;
 pub mod explicit;
 pub mod interleavings;

@@ -8,8 +8,8 @@
 use std::fmt;
 
 use crate::engines::{
-    Bounds, Engine, Question, bdd, bmc, explicit, interleavings, kinduction, lazy, nets, pdr, summaries,
-    universal,
+    Bounds, Engine, Question, bdd, bmc, counter, explicit, interleavings, kinduction, lazy, nets, pdr,
+    summaries, universal,
 };
 use crate::model::Task;
 use crate::model::calls::CallGraph;
@@ -244,6 +244,15 @@ impl HasEngines for Task {
                 },
                 ..Portfolio::NEVER
             },
+        },
+        Row {
+            name: "counter",
+            idea: "multisets of program counters of threads, each with one set of values as a decision diagram; good where data is wide and control is narrow",
+            accepts: "programs with a bounded number of threads, without recursion",
+            shows: Shows::Both,
+            evidence: "control states",
+            make: |_| Box::new(counter::Counter::default()),
+            portfolio: Portfolio::NEVER,
         },
         Row {
             name: "bdd",

@@ -174,6 +174,13 @@ impl<'s> Blocks<'s> {
         self.arena.len()
     }
 
+    /// The number of variables of a block: its inputs and choices.
+    #[must_use]
+    pub fn variables(&self, block: &Block) -> usize {
+        let nodes = block.range.clone().map(|position| self.arena.node(self.arena.term_at(position)));
+        nodes.filter(|node| matches!(node, TermNode::Var(_))).count()
+    }
+
     /// Copies a block to another arena. `image` is called once for each variable of the block.
     pub fn instantiate(
         &self,

@@ -69,8 +69,10 @@ pub fn run(source: &Source, options: &Options, engine: Choice<Task>) -> Result<S
 
 /// Why an engine may have no answer to a small program: its name and a part of the sentence that it gives.
 /// Everything else that an engine does not decide is a bug.
-const EXCUSES: [(&str, &str); 4] = [
+const EXCUSES: [(&str, &str); 6] = [
     ("bmc", "a proof needs"),
+    ("counter", "starts no threads"),
+    ("counter", "recursi"),
     ("kinduction", "a proof needs"),
     ("kinduction", "recursi"),
     ("kinduction", "inlined"),

@@ -20,17 +20,17 @@ use crate::budget::Budget;
 use crate::evidence::Reason;
 
 /// A set of valuations of the variables.
-pub(super) type Diagram = BCDDFunction;
+pub(in crate::engines) type Diagram = BCDDFunction;
 
 /// A variable of the diagrams.
-pub(super) type Variable = u32;
+pub(in crate::engines) type Variable = u32;
 
 /// A variable with its value.
-pub(super) type Fact = (Variable, bool);
+pub(in crate::engines) type Fact = (Variable, bool);
 
 /// Why a search ended early.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(in crate::engines) enum Stop {
     /// The table of nodes is full.
     Full,
     /// The user's limits are reached.
@@ -38,14 +38,14 @@ pub(super) enum Stop {
 }
 
 /// The result of an operation on diagrams, or why the search has to stop.
-pub(super) type DiagramResult<T> = Result<T, Stop>;
+pub(in crate::engines) type DiagramResult<T> = Result<T, Stop>;
 
 /// A simultaneous renaming of variables.
-pub(super) type Renaming = Subst<Diagram>;
+pub(in crate::engines) type Renaming = Subst<Diagram>;
 
 /// The sizes of the tables.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Capacity {
+pub(in crate::engines) struct Capacity {
     /// The number of nodes of all diagrams together, including garbage.
     pub nodes: usize,
     /// The number of results in the cache.
@@ -58,7 +58,7 @@ pub(super) struct Capacity {
 const SLOT_BYTES: usize = 16;
 
 /// All diagrams of one search.
-pub(super) struct Diagrams {
+pub(in crate::engines) struct Diagrams {
     manager: BCDDManagerRef,
     budget: Budget,
     capacity: Capacity,
@@ -235,17 +235,17 @@ impl Diagrams {
 }
 
 /// Whether a valuation belongs to a set. The set must not depend on variables without a value.
-pub(super) fn contains(a: &Diagram, facts: impl IntoIterator<Item = Fact>) -> bool {
+pub(in crate::engines) fn contains(a: &Diagram, facts: impl IntoIterator<Item = Fact>) -> bool {
     a.eval(facts)
 }
 
 /// Some valuation of a set, if there is one. The choice is deterministic.
-pub(super) fn pick(a: &Diagram) -> Option<Pick> {
+pub(in crate::engines) fn pick(a: &Diagram) -> Option<Pick> {
     a.pick_cube(|_, _, _| false).map(Pick)
 }
 
 /// The topmost variable, with the set for the value true and the set for the value false; `None` for a constant.
-pub(super) fn branch(a: &Diagram) -> Option<(Variable, Diagram, Diagram)> {
+pub(in crate::engines) fn branch(a: &Diagram) -> Option<(Variable, Diagram, Diagram)> {
     let level = a.with_manager_shared(|manager, edge| match manager.get_node(edge) {
         Node::Inner(node) => Some(node.level()),
         Node::Terminal(_) => None,
@@ -257,12 +257,12 @@ pub(super) fn branch(a: &Diagram) -> Option<(Variable, Diagram, Diagram)> {
 /// The number of the node of a diagram, which stays unique as long as the diagram is kept, and whether the diagram
 /// is the complement of its node.
 #[expect(clippy::default_trait_access, reason = "the crate does not export the type")]
-pub(super) fn node(a: &Diagram) -> (usize, bool) {
+pub(in crate::engines) fn node(a: &Diagram) -> (usize, bool) {
     a.with_manager_shared(|_, edge| (edge.node_id(), edge.tag() != Default::default()))
 }
 
 /// Some values that satisfy a diagram. The values of all other variables do not matter; they are taken as false.
-pub(super) struct Pick(Vec<OptBool>);
+pub(in crate::engines) struct Pick(Vec<OptBool>);
 
 impl Pick {
     /// The value of a variable.

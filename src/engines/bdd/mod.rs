@@ -9,7 +9,7 @@
 //!   in the diagrams.
 //! - `values`, `steps`, `calls`: expressions, steps and calls as relations; `diagrams`: the interface to the BDD
 //!   crate.
-//! - `relations`: the certificate; `walk_back`, `call_tree`: the trace.
+//! - `relations`: the certificate; `gates`: diagrams as formulas; `walk_back`, `call_tree`: the trace.
 //!
 //! Memory: the tables of the diagrams have a fixed size. A search that fills them starts again with tables sixteen
 //! times as large; the repeated work is small compared with the work that follows. The limit is the user's memory
@@ -21,10 +21,11 @@
 
 mod call_tree;
 mod calls;
-mod diagrams;
+pub(super) mod diagrams;
 mod frames;
+pub(super) mod gates;
 mod groups;
-mod order;
+pub(super) mod order;
 mod path_edges;
 mod priority;
 mod relations;
@@ -65,9 +66,9 @@ impl Default for Bdd {
 }
 
 /// The number of nodes of the first tables: enough for most programs, and allocated quickly.
-const FIRST_NODES: usize = 1 << 18;
+pub(super) const FIRST_NODES: usize = 1 << 18;
 /// The factor by which the next tables are larger.
-const GROWTH: usize = 16;
+pub(super) const GROWTH: usize = 16;
 /// The number of nodes of the largest tables, which take four gigabytes including the caches.
 const MOST_NODES: usize = 1 << 27;
 /// The number of bytes per node, including its share of the hash table and of the cache.
@@ -75,7 +76,7 @@ const NODE_BYTES: u64 = 32;
 
 /// The size of the stack: a fixed part, and a part for each variable of the diagrams, because the crate recurses
 /// from variable to variable with stack frames of a few hundred bytes.
-const STACK: (usize, usize) = (16 << 20, 2 << 10);
+pub(super) const STACK: (usize, usize) = (16 << 20, 2 << 10);
 
 /// How long the supervising thread sleeps between two checks of the budget.
 const PERIOD: Duration = Duration::from_millis(20);
@@ -103,46 +104,57 @@ impl Engine for Bdd {
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let counters = Arc::new(Counters::default());
-        let (sender, receiver) = channel();
         let most = self.most_nodes.unwrap_or_else(|| nodes_that_fit(budget));
         let first = self.first_nodes.clamp(1, most);
         let search = {
             let (task, budget, counters) = (task.clone(), budget.clone(), Arc::clone(&counters));
-            move || {
-                let verdict = decide(&task, first..=most, &budget, &counters);
-                // An error means that the receiver is gone because the budget is used up; then the verdict is not
-                // needed.
-                let _ = sender.send(verdict);
-            }
+            move || decide(&task, first..=most, &budget, &counters)
         };
-        let builder = std::thread::Builder::new().name("bdd".to_owned());
-        let Ok(thread) = builder.stack_size(stack_size(&task.program)).spawn(search) else {
-            // There is not enough memory for the stack, and so hardly any for diagrams.
-            return Reason::DiagramsFull { nodes: first }.into();
+        let say = || {
+            let [steps, summaries, nodes] =
+                [&counters.steps, &counters.summaries, &counters.nodes].map(|n| n.load(Ordering::Relaxed));
+            format!("{steps} steps, {summaries} summaries, {nodes} nodes")
         };
-        loop {
-            match receiver.recv_timeout(PERIOD) {
-                Ok(verdict) => return verdict,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                    Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => unreachable!("the search answers before it ends"),
-                },
-            }
-            if let Some(reason) = budget.exhausted() {
-                return reason.into();
-            }
-            progress.say(&|| {
-                let [steps, summaries, nodes] = [&counters.steps, &counters.summaries, &counters.nodes]
-                    .map(|n| n.load(Ordering::Relaxed));
-                format!("{steps} steps, {summaries} summaries, {nodes} nodes")
-            });
+        // Without memory for the stack, there is hardly any for diagrams.
+        supervised("bdd", stack_size(&task.program), search, budget, &|| progress.say(&say))
+            .unwrap_or_else(|| Ok(Reason::DiagramsFull { nodes: first }.into()))
+            .unwrap_or_else(Verdict::from)
+    }
+}
+
+/// Runs a search in a thread of its own with a stack of this size, and does not wait for it when the budget is used up;
+/// `None` if there is no memory for the stack.
+pub(super) fn supervised<T: Send + 'static>(
+    name: &str,
+    stack: usize,
+    search: impl FnOnce() -> T + Send + 'static,
+    budget: &Budget,
+    say: &dyn Fn(),
+) -> Option<Result<T, Reason>> {
+    let (sender, receiver) = channel();
+    let search = move || {
+        // An error means that the receiver is gone because the budget is used up; then the answer is not needed.
+        let _ = sender.send(search());
+    };
+    let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(stack).spawn(search).ok()?;
+    loop {
+        match receiver.recv_timeout(PERIOD) {
+            Ok(answer) => return Some(Ok(answer)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => std::panic::resume_unwind(panic),
+                Ok(()) => unreachable!("the search answers before it ends"),
+            },
         }
+        if let Some(reason) = budget.exhausted() {
+            return Some(Err(reason));
+        }
+        say();
     }
 }
 
 /// The number of nodes that fit into three quarters of the memory limit.
-fn nodes_that_fit(budget: &Budget) -> usize {
+pub(super) fn nodes_that_fit(budget: &Budget) -> usize {
     let fit = |bytes: u64| usize::try_from(bytes / 4 * 3 / NODE_BYTES).unwrap_or(usize::MAX);
     budget.memory_limit().map_or(MOST_NODES, |bytes| fit(bytes).clamp(1 << 10, MOST_NODES))
 }

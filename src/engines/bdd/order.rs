@@ -64,6 +64,21 @@ impl Order {
     }
 }
 
+/// The place of every global, and of every local of every procedure, in the best order found for a program.
+pub(in crate::engines) fn places(program: &Program) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let groups = Groups::of(program);
+    let mut place = vec![0; groups.vertices as usize];
+    for (position, vertex) in (0..).zip(arrange(groups.vertices, &groups.found)) {
+        place[vertex as usize] = position;
+    }
+    let locals = program.procedures.iter().zip(&groups.first_local);
+    let locals = locals.map(|(procedure, &first)| {
+        let first = first as usize;
+        place[first..first + procedure.locals.len()].to_vec()
+    });
+    (place[..program.globals.len()].to_vec(), locals.collect())
+}
+
 /// Orders the vertices so that neighbours are close to each other: a breadth-first search over the small groups,
 /// one connected component after the other, each started from a vertex at its periphery.
 ///

@@ -5,18 +5,17 @@
 //! parameters, and the guard alone says which pairs belong to the relation. A global that a procedure cannot change
 //! has one parameter for both states, so callers know that it is unchanged.
 
-use rustc_hash::FxHashMap;
-
-use super::diagrams::{Diagram, DiagramResult, Variable, branch, node};
+use super::diagrams::{DiagramResult, Variable};
+use super::gates::Writer;
 use super::path_edges::Search;
-use crate::evidence::{Formulas, Gate, Literal, Place, Relation, Relations};
+use crate::evidence::{Literal, Place, Relation, Relations};
 use crate::model::cuts::Cuts;
 use crate::model::{Node, ProcId, Procedure, Var};
 
 /// The relations of all cuts.
 pub(super) fn relations(search: &Search<'_>) -> DiagramResult<Relations> {
     let program = &search.space.frames.task.program;
-    let mut writer = Writer::default();
+    let mut writer = Writer::new(|variable| variable);
     let mut relations = Vec::new();
     for id in program.procedure_ids() {
         let cuts = Cuts::of(program.procedure(id));
@@ -50,7 +49,13 @@ fn widths(search: &Search<'_>, id: ProcId) -> (usize, usize) {
     (globals + procedure.params as usize, globals + procedure.locals.len())
 }
 
-fn relation(search: &Search<'_>, id: ProcId, node: Node, guard: Literal, writer: &mut Writer) -> Relation {
+fn relation(
+    search: &Search<'_>,
+    id: ProcId,
+    node: Node,
+    guard: Literal,
+    writer: &mut Writer<impl Fn(Variable) -> u32>,
+) -> Relation {
     let frames = &search.space.frames;
     let frame = frames.of_procedure(id);
     let globals = frames.task.program.globals.len();
@@ -80,87 +85,4 @@ fn relation(search: &Search<'_>, id: ProcId, node: Node, guard: Literal, writer:
         }
     }
     Relation { procedure: id, place: Place::Node(node), guard, entry, now }
-}
-
-/// Writes diagrams as gates. Parts that several diagrams share are written once.
-#[derive(Default)]
-struct Writer {
-    formulas: Formulas,
-    parameters: FxHashMap<Variable, Literal>,
-    /// The literal of each node that was written. The search keeps all diagrams alive, so their nodes are not
-    /// reused.
-    written: FxHashMap<usize, Literal>,
-}
-
-impl Writer {
-    fn parameter(&mut self, variable: Variable) -> Literal {
-        let add = || self.formulas.add(Gate::Parameter(variable));
-        *self.parameters.entry(variable).or_insert_with(add)
-    }
-
-    /// The formula of a diagram, if its node is written already.
-    fn look_up(&self, diagram: &Diagram) -> Option<Literal> {
-        let (node, is_complement) = node(diagram);
-        self.written.get(&node).map(|&literal| if is_complement { !literal } else { literal })
-    }
-
-    /// The formula of a diagram.
-    fn literal(&mut self, root: &Diagram) -> Literal {
-        let mut open = vec![root.clone()];
-        while let Some(top) = open.last() {
-            if let Some(literal) = self.look_up(top) {
-                open.pop();
-                if open.is_empty() {
-                    return literal;
-                }
-                continue;
-            }
-            let (place, is_complement) = node(top);
-            let literal = match branch(top) {
-                // The terminal node stands for true; false is its complement.
-                None => Literal::constant(true),
-                Some((variable, then, otherwise)) => match (self.look_up(&then), self.look_up(&otherwise)) {
-                    (Some(then), Some(otherwise)) => {
-                        let condition = self.parameter(variable);
-                        let literal = self.ite(condition, then, otherwise);
-                        if is_complement { !literal } else { literal }
-                    }
-                    (None, Some(_)) => {
-                        open.push(then);
-                        continue;
-                    }
-                    (Some(_), None) => {
-                        open.push(otherwise);
-                        continue;
-                    }
-                    (None, None) => {
-                        open.extend([otherwise, then]);
-                        continue;
-                    }
-                },
-            };
-            self.written.insert(place, literal);
-        }
-        unreachable!("the root is written last")
-    }
-
-    fn and(&mut self, a: Literal, b: Literal) -> Literal {
-        self.formulas.add(Gate::And(a, b))
-    }
-
-    fn ite(&mut self, condition: Literal, then: Literal, otherwise: Literal) -> Literal {
-        match (then, otherwise) {
-            (Literal::TRUE, Literal::FALSE) => condition,
-            (Literal::FALSE, Literal::TRUE) => !condition,
-            (Literal::TRUE, _) => !self.and(!condition, !otherwise),
-            (Literal::FALSE, _) => self.and(!condition, otherwise),
-            (_, Literal::TRUE) => !self.and(condition, !then),
-            (_, Literal::FALSE) => self.and(condition, then),
-            _ if then == !otherwise => self.formulas.add(Gate::Xor(condition, otherwise)),
-            _ => {
-                let (holds, fails) = (self.and(condition, then), self.and(!condition, otherwise));
-                !self.and(!holds, !fails)
-            }
-        }
-    }
 }
