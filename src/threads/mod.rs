@@ -424,7 +424,12 @@ impl<'a> ThreadSystem<'a> {
                 let edge = program.procedure(below.procedure).edge(edge);
                 if let Action::Call(call) = &edge.action {
                     bits.clone_from(&of_callers[caller.index()]);
-                    mark(&mut bits, below, edge.to, &call.targets);
+                    // What is not alive before a call that cannot return has no value inside of it.
+                    let (mut before, mut behind) = (Bits::default(), Bits::default());
+                    mark(&mut before, below, edge.from, &[]);
+                    mark(&mut behind, below, edge.to, &call.targets);
+                    behind.keep(&before);
+                    behind.iter().for_each(|position| bits.set(position, true));
                 }
             }
             of_callers.push(bits);
