@@ -46,16 +46,17 @@ fn task_of(text: &str) -> Result<Task, String> {
     }
 }
 
-/// The verdict in a word; runs are replayed.
+/// The verdict in a word; its evidence is checked.
 fn word(task: &Task, engine: &dyn Engine) -> Result<&'static str, String> {
     let budget = Budget::unlimited();
-    match engine.run(task, &budget, &Quiet) {
-        Verdict::Safe(_) => Ok("safe"),
-        Verdict::Unknown(unknown) => Err(format!("unknown: {}", unknown.reason)),
-        verdict @ Verdict::Unsafe(_) => match certify(task, verdict, &budget) {
-            Ok(_) => Ok("unsafe"),
-            Err(why) => Err(format!("rejected: {why}")),
+    let verdict = engine.run(task, &budget, &Quiet);
+    let word = verdict.word();
+    match certify(task, verdict, &budget) {
+        Ok(certified) => match certified.verdict() {
+            Verdict::Unknown(unknown) => Err(format!("unknown: {}", unknown.reason)),
+            _ => Ok(word),
         },
+        Err(why) => Err(format!("{word}, rejected: {why}")),
     }
 }
 

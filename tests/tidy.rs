@@ -210,6 +210,7 @@ const CIRCLES: &[(&str, &str)] = &[
     ("engines::explicit", "interleavings, schedule"),
     ("engines::nets::karp_miller", "accelerate, tree"),
     ("engines::summarising", "nesting, saturate"),
+    ("evidence::text", "read, threads, write"),
     ("syntax", "expression, parser, readings"),
 ];
 
@@ -238,6 +239,7 @@ const TRUSTED: &[&str] = &[
     "evidence::cutoff",
     "evidence::formula",
     "evidence::net",
+    "evidence::threads",
     "evidence::trace",
     "model",
     "model::cube",

@@ -39,7 +39,7 @@ enum Phase {
 }
 
 /// The variables that some `x$` reads or writes, with their procedures.
-pub(super) fn passive_variables(program: &Program) -> impl Iterator<Item = (ProcId, Var)> + '_ {
+pub fn passive_variables(program: &Program) -> impl Iterator<Item = (ProcId, Var)> + '_ {
     program.procedure_ids().flat_map(move |id| {
         let edges = program.procedure(id).edges.iter();
         edges.flat_map(move |edge| {

@@ -9,7 +9,7 @@
 //!
 //! Evidence: [`Certificate::Threads`](crate::evidence::Certificate::Threads) with one formula for each control state that was reached, or an interleaving.
 //!
-//! Deviation: the thesis counts threads in symbolic local states, and cannot relate these to shared variables (errata 24). Here
+//! Deviation: the thesis counts threads in symbolic local states, and cannot relate these to shared variables ([errata 24](crate::errata::item_24)). Here
 //! a *control state* says only at which cut ([`crate::threads`]) every thread is, and who holds the system. Its data is one set
 //! of values of the globals and of all values that matter of all its threads, as a decision diagram. The set is closed under
 //! permutations of threads at the same cut, and what is new is followed once, wherever it came from.

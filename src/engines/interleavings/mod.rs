@@ -20,6 +20,7 @@ mod proof;
 mod search;
 mod states;
 mod steps;
+mod stop;
 mod trace;
 
 use super::Engine;
@@ -33,9 +34,10 @@ use crate::threads::schedule::{Schedule, concretise};
 use crate::threads::{Reductions, ThreadSystem};
 use moves::Moves;
 use persistent::Independence;
-use search::{Search, Stop};
+use search::Search;
 use states::States;
 use steps::{AtBound, Steps};
+use stop::Stop;
 
 /// If the bound on the number of threads is larger than this, it is approached in rounds, as if there were none.
 const LARGE_BOUND: u32 = 1000;

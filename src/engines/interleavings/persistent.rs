@@ -30,6 +30,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::model::{Action, Expr, ProcId, Var};
+use crate::threads::large_steps::passive_variables;
 use crate::threads::{Bits, Location, Step, ThreadSystem};
 
 /// With more different cuts than this, no thread is followed alone.
@@ -84,7 +85,7 @@ impl Independence {
     /// Computes the sets of all cuts; `None` if no thread can be followed alone.
     pub fn of(system: &ThreadSystem<'_>) -> Option<Self> {
         let cuts: Vec<Location> = system.cuts().collect();
-        if cuts.len() > MOST_CUTS || system.steps().iter().any(|step| is_passive(system, step)) {
+        if cuts.len() > MOST_CUTS || passive_variables(system.program()).next().is_some() {
             return None;
         }
         let from: Vec<FromCut> = cuts.iter().map(|&cut| large_steps(system, cut)).collect();
@@ -214,12 +215,4 @@ fn accesses(system: &ThreadSystem<'_>, step: &Step, access: &mut Access) {
         }
         _ => {}
     }
-}
-
-/// Whether a step reads or writes `x$`.
-fn is_passive(system: &ThreadSystem<'_>, step: &Step) -> bool {
-    let Some(Action::Assign(assign)) = system.edge(step).map(|edge| &edge.action) else { return false };
-    let sides = assign.pairs.iter().map(|&(_, value)| value).chain(assign.constrain.iter().copied());
-    assign.is_passive()
-        || sides.flat_map(|expr| system.program().exprs.reads(expr)).any(|place| place.passive)
 }

@@ -2,9 +2,10 @@
 
 use rustc_hash::FxHashMap;
 
-use super::search::{Search, Stop};
+use super::search::Search;
 use super::states::StateId;
 use super::steps::Threads;
+use super::stop::Stop;
 use crate::budget::Budget;
 use crate::evidence::threads::{
     Alone, ListedStates, PackedStates, ThreadAtCut, ThreadInvariant, ThreadProof,
@@ -35,11 +36,20 @@ impl Search<'_> {
         });
         let threads = threads.collect();
         let mut states = PackedStates::default();
-        for (_, record) in self.states.iter() {
+        let (mut orders, mut kept) = (Orders::default(), Vec::new());
+        let mut found = alone.into_iter().peekable();
+        for (number, (_, record)) in (0..).zip(self.states.iter()) {
             let mut threads = Threads::from_slice(record.threads());
             threads.sort_unstable();
-            states.push(record.shared(), threads);
+            let alone = found.next_if(|alone| alone.state == number);
+            if self.symmetry {
+                states.push(record.shared(), threads);
+                kept.extend(alone);
+            } else if orders.add(record.shared(), &threads, alone) {
+                states.push(record.shared(), threads);
+            }
         }
+        let alone = if self.symmetry { kept } else { orders.best.into_iter().flatten().collect() };
         let listed = ListedStates { globals, positions, shared, threads, states, alone };
         Ok(system.proof(ThreadInvariant::States(listed)))
     }
@@ -78,5 +88,33 @@ impl Search<'_> {
         }
         alone.reverse();
         Ok(alone)
+    }
+}
+
+/// States that differ only in the order of their threads, for a search without symmetry: a proof lists one of them. If all
+/// threads were followed from one, it is that one, and otherwise the one with the least rank: its large steps lead to states
+/// of which the least ranks are smaller still.
+#[derive(Default)]
+struct Orders {
+    numbers: FxHashMap<(u32, Threads), usize>,
+    /// For every listed state, the thread that is followed alone in the best order.
+    best: Vec<Option<Alone>>,
+}
+
+impl Orders {
+    /// Adds a state; returns whether it is the first one of its kind.
+    fn add(&mut self, shared: u32, threads: &Threads, alone: Option<Alone>) -> bool {
+        let next = self.best.len();
+        let number = *self.numbers.entry((shared, threads.clone())).or_insert(next);
+        let alone = alone.map(|alone| Alone { state: number as u32, ..alone });
+        if number == next {
+            self.best.push(alone);
+            return true;
+        }
+        let rank = |alone: &Option<Alone>| alone.map_or(0, |alone| alone.rank);
+        if rank(&alone) < rank(&self.best[number]) {
+            self.best[number] = alone;
+        }
+        false
     }
 }

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use super::persistent::Independence;
-use super::states::{Full, StateId, States};
+use super::states::{StateId, States};
 use super::steps::{Steps, Threads};
+use super::stop::{Stop, ask};
 use crate::budget::Budget;
-use crate::evidence::Reason;
 use crate::progress::Progress;
 
 /// A growing set of states.
@@ -151,30 +151,4 @@ impl Search<'_> {
         })?;
         Ok(leads_on)
     }
-}
-
-/// Why a search ends early.
-#[derive(Clone, Debug)]
-pub(super) enum Stop {
-    /// For this reason.
-    Because(Reason),
-    /// It took more work than it may in rounds.
-    TooMuchWork,
-}
-
-impl From<Reason> for Stop {
-    fn from(reason: Reason) -> Self {
-        Self::Because(reason)
-    }
-}
-
-impl From<Full> for Stop {
-    fn from(_: Full) -> Self {
-        let why = "there are more states than the engine can number";
-        Self::Because(Reason::GaveUp(why.to_owned()))
-    }
-}
-
-pub(super) fn ask(budget: &Budget) -> Result<(), Reason> {
-    budget.exhausted().map_or(Ok(()), Err)
 }

@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use smallvec::SmallVec;
 
 use super::moves::{AT_BOUND, Moves, NONE, Next};
-use super::search::{Stop, ask};
+use super::stop::{Stop, ask};
 use crate::budget::Budget;
 
 /// What happens when a thread starts another one although the bound on threads is reached.

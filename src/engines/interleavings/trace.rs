@@ -6,8 +6,9 @@
 
 use std::ops::ControlFlow;
 
-use super::search::{Found, Search, Stop};
+use super::search::{Found, Search};
 use super::states::StateId;
+use super::stop::Stop;
 use crate::budget::Budget;
 use crate::evidence::trace::{Move, Violation};
 use crate::threads::StepId;

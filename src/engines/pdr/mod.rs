@@ -21,6 +21,7 @@
 //! single literals, as long as the clause is inductive relative to its frame.
 
 mod cube;
+mod role;
 mod transition;
 
 use std::cmp::Reverse;
@@ -38,7 +39,8 @@ use crate::threads::formula::Blocks;
 use crate::threads::schedule::{Schedule, concretise};
 use crate::threads::{Reductions, StepId, ThreadSystem};
 use cube::{Cube, Part, by_size};
-use transition::{Before, Clause, Found, Reply, Role, Transition, known_holding};
+use role::Role;
+use transition::{Before, Clause, Found, Reply, Transition, known_holding};
 
 /// Property-directed reachability for programs with threads.
 #[derive(Debug)]

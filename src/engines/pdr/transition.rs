@@ -8,6 +8,7 @@ use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId
 use cusp_solvers::{Answer, Limits, SatSolver};
 
 use super::cube::{Cube, Part, State, ThreadCube, ThreadState};
+use super::role::{Role, Seat};
 use crate::budget::Budget;
 use crate::evidence::trace::Violation;
 use crate::model::Var;
@@ -30,67 +31,6 @@ struct Slot {
     after: Vector,
     /// The step is possible as far as this thread is concerned.
     allows: Lit,
-}
-
-/// Which threads of a cube after a step are the one that moved, a new one, or bystanders.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// This thread of the cube has moved.
-    Moves(usize),
-    /// Somebody else has moved.
-    Outsider,
-    /// The second thread of the cube was started by the first.
-    Started(usize, usize),
-    /// This thread of the cube was started by somebody else.
-    StartedByOutsider(usize),
-}
-
-/// Where a thread of a cube is among the slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seat {
-    Mover,
-    New,
-    Watcher(usize),
-}
-
-impl Role {
-    /// All roles for a cube with `k` threads, if at most `most` threads live at the same time.
-    pub fn all(k: usize, creates: bool, most: usize) -> Vec<Self> {
-        let mut roles: Vec<Self> = (0..k).map(Self::Moves).collect();
-        if k < most {
-            roles.push(Self::Outsider);
-        }
-        if creates && k <= most {
-            let pairs = (0..k).flat_map(|i| (0..k).map(move |j| (i, j))).filter(|(i, j)| i != j);
-            roles.extend(pairs.map(|(i, j)| Self::Started(i, j)));
-            if k < most {
-                roles.extend((0..k).map(Self::StartedByOutsider));
-            }
-        }
-        roles
-    }
-
-    /// For every thread of a cube with `k` threads, its seat after the step.
-    fn seats(self, k: usize) -> Vec<Seat> {
-        let mut watchers = 0..;
-        let mut watcher = || Seat::Watcher(watchers.next().unwrap_or_default());
-        (0..k)
-            .map(|thread| match self {
-                Self::Moves(mover) | Self::Started(mover, _) if thread == mover => Seat::Mover,
-                Self::Started(_, new) | Self::StartedByOutsider(new) if thread == new => Seat::New,
-                _ => watcher(),
-            })
-            .collect()
-    }
-
-    /// The threads of the cube that were there before the step, in the order of slots: `None` is the mover if it is an
-    /// outsider.
-    pub fn before(self, k: usize) -> Vec<Option<usize>> {
-        let seats = self.seats(k);
-        let mover = seats.iter().position(|&seat| seat == Seat::Mover);
-        let watchers = (0..k).filter(|&thread| matches!(seats[thread], Seat::Watcher(_))).map(Some);
-        std::iter::once(mover).chain(watchers).collect()
-    }
 }
 
 /// A step into a cube, found in a model.
