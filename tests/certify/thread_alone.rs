@@ -122,7 +122,7 @@ fn two_threads(rng: &mut Rng) -> Task {
         for _ in 0..count {
             // Steps with `x$` concern everybody, so they are rare.
             let rare = usize::from(!rng.chance(10));
-            text.push_str(statements[rng.below(statements.len() - rare)]);
+            text.extend([statements[rng.below(statements.len() - rare)], " "]);
         }
         text
     };
