@@ -87,7 +87,9 @@ impl Cuts {
         packed.sort();
         packed.dedup();
         let mut states = PackedStates::default();
-        packed.iter().for_each(|(shared, threads)| states.push(*shared, threads.iter().copied()));
+        for (shared, threads) in packed {
+            states.push(shared, threads);
+        }
         self.with(ThreadInvariant::States(ListedStates { states, ..listed }))
     }
 
@@ -161,7 +163,8 @@ pub fn obligations(
     let starts = oracle.initial();
     let mut violation = starts.iter().any(|state| is_at_label(oracle, state, 0));
     let mut demanded: HashSet<Multiset> = starts.iter().map(Threads::multiset).collect();
-    for element in set {
+    let elements: Vec<&Multiset> = set.iter().collect();
+    for element in elements {
         let state = Threads::numbered(element);
         for thread in &state.threads {
             if state.holder.is_some_and(|holder| holder != thread.id) {

@@ -122,7 +122,7 @@ fn two_threads(rng: &mut Rng) -> Task {
         for _ in 0..count {
             // Steps with `x$` concern everybody, so they are rare.
             let rare = usize::from(!rng.chance(10));
-            text.push_str(statements[rng.below(statements.len() - rare)]);
+            text.extend([statements[rng.below(statements.len() - rare)], " "]);
         }
         text
     };
@@ -181,9 +181,7 @@ fn independent_threads_may_be_followed_one_after_the_other() {
     assert!(found.len() < all.len(), "{} {}", found.len(), all.len());
     let ranks = ranks(&found);
     let right = proof(&cuts, &found, &ranks).expect("at cuts");
-    if !accepted(&task, safe(&right)) {
-        panic!("{}", rejection(&task, safe(&right)));
-    }
+    assert!(accepted(&task, safe(&right)), "{}", rejection(&task, safe(&right)));
     // The same without one of the two threads' progress: the ranks do not decrease.
     let flat: Vec<u32> = ranks.iter().map(|&rank| rank.min(1)).collect();
     assert!(flat != ranks, "some rank is larger");

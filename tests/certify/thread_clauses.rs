@@ -94,6 +94,9 @@ fn violates(clause: &UniversalClause, state: &View) -> bool {
     views(&one, clause.threads.len()).iter().any(|view| matches(clause, view))
 }
 
+/// Leaves out a condition of a clause.
+type Attempt = Box<dyn Fn(&mut UniversalClause)>;
+
 /// The clause that excludes one view, with as few conditions as the given views allow.
 fn general(view: &View, seen: &BTreeSet<View>, cuts: u32) -> UniversalClause {
     let cube = |local: &Local| ThreadCube {
@@ -106,7 +109,7 @@ fn general(view: &View, seen: &BTreeSet<View>, cuts: u32) -> UniversalClause {
         held: Some(view.held),
         threads: view.threads.iter().map(cube).collect(),
     };
-    let mut attempts: Vec<Box<dyn Fn(&mut UniversalClause)>> = vec![Box::new(|clause| clause.held = None)];
+    let mut attempts: Vec<Attempt> = vec![Box::new(|clause| clause.held = None)];
     for &(global, _) in &clause.globals {
         attempts.push(Box::new(move |clause| clause.globals.retain(|&(other, _)| other != global)));
     }
@@ -354,9 +357,7 @@ fn lock_proof() -> (Task, Cuts, Vec<UniversalClause>) {
 fn a_lock_is_safe_for_any_number_of_threads() {
     let (task, cuts, clauses) = lock_proof();
     let proof = cuts.with(ThreadInvariant::Clauses(clauses.clone()));
-    if !accepted(&task, safe(&proof)) {
-        panic!("{}\n{clauses:#?}", rejection(&task, safe(&proof)));
-    }
+    assert!(accepted(&task, safe(&proof)), "{}\n{clauses:#?}", rejection(&task, safe(&proof)));
     // Without any one of some clauses it is no proof.
     let needed: HashSet<usize> = (0..clauses.len())
         .filter(|&left_out| {

@@ -26,6 +26,9 @@ fn orders(threads: &[(u32, bool, Vec<bool>)]) -> Vec<Vec<(u32, bool, Vec<bool>)>
     ordered.filter(|order| order.is_sorted_by_key(|(cut, ..)| *cut)).collect()
 }
 
+/// Values of parameters.
+type Cube = Vec<(usize, bool)>;
+
 /// The proof whose formulas describe exactly these states.
 fn proof(task: &Task, cuts: &Cuts, set: &HashSet<Multiset>) -> ThreadProof {
     let locals = |&(id, _): &_| task.program.procedure(id).locals.len();
@@ -36,8 +39,9 @@ fn proof(task: &Task, cuts: &Cuts, set: &HashSet<Multiset>) -> ThreadProof {
     let count = globals + 4 * width;
     let parameters: Vec<Literal> =
         (0..count).map(|parameter| formulas.add(Gate::Parameter(parameter as u32))).collect();
-    let mut groups: BTreeMap<(Vec<u32>, Option<u32>), BTreeSet<Vec<(usize, bool)>>> = BTreeMap::new();
-    for (shared, threads) in set {
+    let mut groups: BTreeMap<(Vec<u32>, Option<u32>), BTreeSet<Cube>> = BTreeMap::new();
+    let elements: Vec<&Multiset> = set.iter().collect();
+    for (shared, threads) in elements {
         let local = |(holds, frames): &(bool, Vec<cusp::evidence::trace::Frame>)| {
             let values = frames.iter().flat_map(|frame| frame.locals.0.clone()).collect();
             (cuts.number(frames).expect("a cut"), *holds, values)
@@ -108,7 +112,9 @@ fn formulas_are_accepted_iff_large_steps_stay_in_them() {
                 None => changed.0.first_mut(),
                 Some((_, frames)) => frames.last_mut().and_then(|frame| frame.locals.0.first_mut()),
             };
-            value.into_iter().for_each(|value| *value = !*value);
+            if let Some(value) = value {
+                *value = !*value;
+            }
             set.insert(Threads::multiset(&Threads::numbered(&changed)));
         }
     }

@@ -49,9 +49,11 @@ fn states_in_reach_are_a_proof_and_less_is_none() {
                 continue;
             }
             safe_programs += 1;
-            if !accepted(&task, safe(&proof)) {
-                panic!("seed {seed}, {reductions:?}: {}", rejection(&task, safe(&proof)));
-            }
+            assert!(
+                accepted(&task, safe(&proof)),
+                "seed {seed}, {reductions:?}: {}",
+                rejection(&task, safe(&proof))
+            );
             // Every state is in reach, so none can be left out.
             let distinct: HashSet<_> = states.iter().map(|state| format!("{state:?}")).collect();
             let mut rng = Rng::new(seed + 1);

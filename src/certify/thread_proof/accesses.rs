@@ -18,6 +18,7 @@ pub(super) enum Shared {
 
 /// What a step accesses.
 #[derive(Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the kinds of accesses are independent")]
 pub(super) struct Accesses {
     pub reads: Vec<Shared>,
     pub writes: Vec<Shared>,

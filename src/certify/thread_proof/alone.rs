@@ -73,14 +73,11 @@ impl<'a> Independence<'a> {
             return reject(format!("a large step from cut {cut} concerns all others"));
         }
         for other in others {
-            let independent = match self.known.get(&(cut, other)) {
-                Some(&independent) => independent,
-                None => {
-                    let independent = self.is_independent(position, other);
-                    self.known.insert((cut, other), independent);
-                    independent
-                }
-            };
+            if !self.known.contains_key(&(cut, other)) {
+                let independent = self.is_independent(position, other);
+                self.known.insert((cut, other), independent);
+            }
+            let independent = self.known[&(cut, other)];
             if !independent {
                 return reject(format!("large steps from cut {cut} depend on a thread at cut {other}"));
             }

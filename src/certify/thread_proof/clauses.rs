@@ -63,7 +63,7 @@ fn start(checked: &Checked<'_>, clauses: &[UniversalClause]) -> Result<(), Stop>
     }
     for (number, clause) in clauses.iter().enumerate() {
         let terms = &mut questions.terms;
-        let mut violated = slots.shared(terms, clause, &slots.globals, Term::FALSE);
+        let mut violated = Slots::shared(terms, clause, &slots.globals, Term::FALSE);
         match &clause.threads[..] {
             [] => {}
             [cube] => {
@@ -162,7 +162,7 @@ impl LargeStep<'_> {
     fn violated(&mut self, clause: &UniversalClause, roles: &Roles, position: usize) -> Result<Term, Stop> {
         let (slots, terms) = (&self.slots, &mut self.questions.terms);
         let arrival = &self.walked.arrivals[position];
-        let shared = slots.shared(terms, clause, &arrival.globals, arrival.holds);
+        let shared = Slots::shared(terms, clause, &arrival.globals, arrival.holds);
         let mut all = terms.arena.and(arrival.guard, shared);
         if let (Some(i), Some(cut)) = (roles.mover, arrival.cut) {
             let cube = slots.cube(terms, &clause.threads[i], cut, arrival.holds, &arrival.values);

@@ -91,11 +91,10 @@ struct Explorer<'a> {
 impl Explorer<'_> {
     fn number(&mut self, stack: Nodes) -> StackId {
         let next = StackId::from_index(self.found.len());
-        let id = *self.numbers.entry(stack).or_insert_with_key(|stack| {
+        *self.numbers.entry(stack).or_insert_with_key(|stack| {
             self.found.push(stack.clone());
             next
-        });
-        id
+        })
     }
 
     /// The stack after the topmost frame has come to a node; `None` if the thread ends there.

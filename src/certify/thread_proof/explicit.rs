@@ -185,7 +185,7 @@ impl Executor<'_> {
         own.into_iter().chain(created).any(|stack| self.control.is_forbidden(stack))
     }
 
-    fn reader<'b>(moment: &'b Moment, base: usize) -> impl Fn(Place) -> Result<bool, Cell> + 'b {
+    fn reader(moment: &Moment, base: usize) -> impl Fn(Place) -> Result<bool, Cell> + '_ {
         move |place| match place.var {
             Var::Global(i) => moment.globals[i as usize].ok_or(Cell::Global(i as usize)),
             Var::Local(i) => moment.values[base + i as usize].ok_or(Cell::Own(base + i as usize)),
@@ -197,7 +197,6 @@ impl Executor<'_> {
     }
 
     /// All ways to make a step; `None` if the property may be violated; or a variable that has to be decided.
-    #[expect(clippy::type_complexity, reason = "three kinds of answers, used once")]
     fn small_step(
         &self,
         moment: &Moment,
@@ -251,11 +250,11 @@ impl Executor<'_> {
                 }
             }
             Some(Action::Spawn(call)) => match self.entered(moment, top, call, Vec::new())? {
-                Ok(values) => self.started(step, unchanged, values, true)?,
+                Ok(values) => self.started(step, &unchanged, values, true)?,
                 Err(cell) => return Ok(Err(cell)),
             },
             Some(Action::Fork(_)) => match self.forked(moment, step, top) {
-                Ok(values) => self.started(step, unchanged, values, false)?,
+                Ok(values) => self.started(step, &unchanged, values, false)?,
                 Err(cell) => return Ok(Err(cell)),
             },
         };
@@ -264,7 +263,6 @@ impl Executor<'_> {
     }
 
     /// Decides who holds the system after a step.
-    #[expect(clippy::type_complexity, reason = "three kinds of answers, used once")]
     fn finished(
         &self,
         moment: &Moment,
@@ -433,7 +431,7 @@ impl Executor<'_> {
     fn started(
         &self,
         step: &Step,
-        draft: Draft,
+        draft: &Draft,
         values: Partial,
         enforces: bool,
     ) -> Result<Vec<Draft>, Stop> {

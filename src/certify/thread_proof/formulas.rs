@@ -56,7 +56,7 @@ struct After {
     created: Option<(u32, Vec<Term>)>,
 }
 
-impl<'a> Checker<'a> {
+impl Checker<'_> {
     fn start(&mut self) -> Result<(), Stop> {
         let control = self.checked.control;
         let Some(cut) = control.cut(control.start) else { return reject("the start is not a cut") };

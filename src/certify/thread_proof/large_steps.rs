@@ -173,10 +173,8 @@ impl<'a> Walker<'a> {
             (Phase::After, _, _) => Phase::After,
             _ if step.created.is_some() => Phase::After,
             (_, _, Holds::Yes) => Phase::Action,
-            (_, Holds::Yes, _) => Phase::After,
-            (Phase::Action, _, _) => Phase::After,
-            (Phase::Before, _, _) if is_access => Phase::After,
-            (Phase::Before, _, _) => Phase::Before,
+            (Phase::Before, Holds::No | Holds::Maybe, _) if !is_access => Phase::Before,
+            _ => Phase::After,
         };
         Ok((phase, after))
     }

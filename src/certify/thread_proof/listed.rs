@@ -28,6 +28,9 @@ pub(super) fn check(checked: &Checked<'_>, listed: &ListedStates) -> Result<(), 
     Ok(())
 }
 
+/// Told the other threads after a passive move.
+type Visit<'v, 'a> = dyn FnMut(&Checker<'a>, Vec<u32>) -> Result<(), Stop> + 'v;
+
 /// A thread or values that are not listed.
 const MISSING: u32 = u32::MAX;
 
@@ -362,7 +365,7 @@ impl<'a> Checker<'a> {
         &mut self,
         passive: u32,
         others: &[u32],
-        visit: &mut dyn FnMut(&Self, Vec<u32>) -> Result<(), Stop>,
+        visit: &mut Visit<'_, 'a>,
     ) -> Result<(), Stop> {
         let mut choices = Vec::with_capacity(others.len());
         for &other in others {

@@ -121,7 +121,7 @@ impl<'a> Slots<'a> {
     }
 
     /// The condition of a clause on the globals and on whether the system is held.
-    pub fn shared(&self, terms: &mut Terms, clause: &UniversalClause, globals: &[Term], held: Term) -> Term {
+    pub fn shared(terms: &mut Terms, clause: &UniversalClause, globals: &[Term], held: Term) -> Term {
         let literals = clause.globals.iter().map(|&(global, value)| {
             let term = globals[global as usize];
             if value { term } else { !term }
@@ -133,7 +133,7 @@ impl<'a> Slots<'a> {
 
     /// An instance of a clause, before the step: its thread `i` is thread `map[i]`, where 0 moves.
     fn instance(&self, terms: &mut Terms, clause: &UniversalClause, map: &[usize]) -> Term {
-        let mut all = self.shared(terms, clause, &self.globals, Term::constant(self.mover.1));
+        let mut all = Self::shared(terms, clause, &self.globals, Term::constant(self.mover.1));
         for (cube, &thread) in clause.threads.iter().zip(map) {
             let here = match thread.checked_sub(1) {
                 None => {
@@ -293,19 +293,16 @@ mod tests {
             let (lists, count) = (random(5) as usize, 1 + random(5) as usize);
             let mut list = || (0..count).filter(|_| random(3) == 0).collect::<Vec<_>>();
             let choices: Vec<Vec<usize>> = (0..lists).map(|_| list()).collect();
-            match matching(&choices, count) {
-                Some(map) => {
-                    found += 1;
-                    assert!(map.iter().zip(&choices).all(|(number, list)| list.contains(number)));
-                    let mut sorted = map.clone();
-                    sorted.sort_unstable();
-                    sorted.dedup();
-                    assert_eq!(sorted.len(), map.len(), "{choices:?} {map:?}");
-                }
-                None => {
-                    none += 1;
-                    assert!(!exists(&choices, &mut Vec::new()), "{choices:?}");
-                }
+            if let Some(map) = matching(&choices, count) {
+                found += 1;
+                assert!(map.iter().zip(&choices).all(|(number, list)| list.contains(number)));
+                let mut sorted = map.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                assert_eq!(sorted.len(), map.len(), "{choices:?} {map:?}");
+            } else {
+                none += 1;
+                assert!(!exists(&choices, &mut Vec::new()), "{choices:?}");
             }
         }
         assert!(found > 500 && none > 500, "{found} {none}");

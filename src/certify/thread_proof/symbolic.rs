@@ -37,7 +37,7 @@ struct State {
 }
 
 impl State {
-    fn merge(self, terms: &mut Terms, other: Self) -> Self {
+    fn merge(self, terms: &mut Terms, other: &Self) -> Self {
         let guard = other.guard;
         Self {
             guard: terms.arena.or(self.guard, guard),
@@ -188,19 +188,18 @@ impl<'a> Walk<'a> {
                     state.values = Values::default();
                 }
                 let entered = self.entered(terms, top, call, &before)?;
-                entered.into_iter().for_each(|term| state.values.push(term));
+                for term in entered {
+                    state.values.push(term);
+                }
             }
             Some(Action::Spawn(_) | Action::Fork(_)) => {
                 let Some(created) = step.created else { return reject("no thread is started") };
                 let bound = control.task.threads;
                 if bound.is_some() {
-                    let [create, skip] = match bound {
-                        Some(0 | 1) => [Term::FALSE, state.guard],
-                        _ => {
-                            let choice = terms.fresh();
-                            [terms.arena.and(state.guard, choice), terms.arena.and(state.guard, !choice)]
-                        }
-                    };
+                    // With a bound of one thread, none can be started.
+                    let choice = if bound > Some(1) { terms.fresh() } else { Term::FALSE };
+                    let create = terms.arena.and(state.guard, choice);
+                    let skip = terms.arena.and(state.guard, !choice);
                     let skipped = State { guard: skip, ..state.clone() };
                     self.land(terms, step, Creation::AtBound, &before, skipped, None)?;
                     state.guard = create;
@@ -300,20 +299,16 @@ impl<'a> Walk<'a> {
         state: &mut State,
     ) -> Result<Values, Stop> {
         let control = self.checked.control;
-        match control.action(step) {
-            Some(Action::Spawn(call)) => {
-                let values: Values = self.entered(terms, top, call, before)?.into_iter().collect();
-                if let Some(condition) = control.program.procedure(call.callee).enforce {
-                    let condition = self.value(terms, condition, &before.globals, &values, 0)?;
-                    state.restrict(terms, condition);
-                }
-                Ok(values)
-            }
-            _ => {
-                let count = control.program.procedure(top.procedure).locals.len();
-                Ok((top.base..top.base + count).map(|position| before.values.get(position)).collect())
-            }
+        let Some(Action::Spawn(call)) = control.action(step) else {
+            let count = control.program.procedure(top.procedure).locals.len();
+            return Ok((top.base..top.base + count).map(|position| before.values.get(position)).collect());
+        };
+        let values: Values = self.entered(terms, top, call, before)?.into_iter().collect();
+        if let Some(condition) = control.program.procedure(call.callee).enforce {
+            let condition = self.value(terms, condition, &before.globals, &values, 0)?;
+            state.restrict(terms, condition);
         }
+        Ok(values)
     }
 
     /// Whether the thread holds the system after a step. The rule is the one in the documentation of
@@ -370,7 +365,7 @@ impl<'a> Walk<'a> {
             (Some(None), Some(to), _) => {
                 let key = (control.position(to), creation);
                 let merged = match self.waiting.remove(&key) {
-                    Some((_, other)) => other.merge(terms, state),
+                    Some((_, other)) => other.merge(terms, &state),
                     None => state,
                 };
                 self.waiting.insert(key, (to, merged));
@@ -382,7 +377,7 @@ impl<'a> Walk<'a> {
                     state.values = Values::default();
                 }
                 let merged = match self.merged.remove(&key) {
-                    Some(other) => other.merge(terms, state),
+                    Some(other) => other.merge(terms, &state),
                     None => state,
                 };
                 self.merged.insert(key, merged);
