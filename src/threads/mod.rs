@@ -370,16 +370,13 @@ impl<'a> ThreadSystem<'a> {
         }
         let live = Live::of(self.task);
         let seen: FxHashSet<(ProcId, Var)> = large_steps::passive_variables(program).collect();
-        let mark = |bits: &mut Bits, context: &Context, node: Node, except: &[Option<Var>]| {
+        let is_live = |procedure: ProcId, node: Node, var: Var| {
+            self.relevance.matters(procedure, var) && live.is_live(procedure, node, var)
+        };
+        let mark = |bits: &mut Bits, context: &Context, matters: &dyn Fn(Var) -> bool| {
             let count = program.procedure(context.procedure).locals.len() as u32;
-            for local in 0..count {
-                let var = Var::Local(local);
-                if self.relevance.matters(context.procedure, var)
-                    && live.is_live(context.procedure, node, var)
-                    && (!except.contains(&Some(var)) || seen.contains(&(context.procedure, var)))
-                {
-                    bits.set((context.base + local) as usize, true);
-                }
+            for local in (0..count).filter(|&local| matters(Var::Local(local))) {
+                bits.set((context.base + local) as usize, true);
             }
         };
         // Callers come before callees.
@@ -391,7 +388,12 @@ impl<'a> ThreadSystem<'a> {
                 let edge = program.procedure(below.procedure).edge(edge);
                 if let Action::Call(call) = &edge.action {
                     bits.clone_from(&of_callers[caller.index()]);
-                    mark(&mut bits, below, edge.to, &call.targets);
+                    let id = below.procedure;
+                    mark(&mut bits, below, &|var| {
+                        let is_kept = !call.targets.contains(&Some(var)) || seen.contains(&(id, var));
+                        // If the call never returns, a variable may matter behind it and not before it.
+                        is_kept && is_live(id, edge.to, var) && is_live(id, edge.from, var)
+                    });
                 }
             }
             of_callers.push(bits);
@@ -399,7 +401,8 @@ impl<'a> ThreadSystem<'a> {
         let of = |location: Location| {
             let Site { context, node } = self.site(location);
             let mut bits = of_callers[context.index()].clone();
-            mark(&mut bits, &self.contexts[context.index()], node, &[]);
+            let context = &self.contexts[context.index()];
+            mark(&mut bits, context, &|var| is_live(context.procedure, node, var));
             bits
         };
         self.locations().map(of).collect()
