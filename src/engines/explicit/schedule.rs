@@ -66,8 +66,9 @@ fn assemble(system: &System<'_>, first: &SystemState, links: &[Link], found: &Fo
 /// A run in which given threads make given moves, if there is one that ends in a violation by the given thread. Threads are
 /// numbered in the order of their creation.
 pub(super) fn follow(system: &System<'_>, moves: &[(u32, Move)], thread: u32) -> Option<Interleaving> {
-    let mut layers: Vec<Vec<(SystemState, Option<(usize, Step)>)>> =
-        vec![system.initial().into_iter().map(|state| (state, None)).collect()];
+    // The states after every move, with the positions of those before it.
+    type Layer = Vec<(SystemState, Option<(usize, Step)>)>;
+    let mut layers: Vec<Layer> = vec![system.initial().into_iter().map(|state| (state, None)).collect()];
     let mut ids: Vec<u32> = vec![0];
     let mut positions = Vec::with_capacity(moves.len());
     let mut next_id = 1;

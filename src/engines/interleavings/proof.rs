@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::search::{Search, Stop};
-use super::states::StateId;
+use super::states::{Record, StateId, States};
 use super::steps::Threads;
 use crate::budget::Budget;
 use crate::evidence::threads::{
@@ -17,6 +17,9 @@ use std::ops::ControlFlow;
 impl Search<'_> {
     /// The proof that no violation is reachable, after a search that found none.
     pub(super) fn proof(mut self, budget: &Budget) -> Result<ThreadProof, Stop> {
+        if !self.symmetry {
+            self.sort_threads()?;
+        }
         let alone = self.ranks(budget)?;
         let system = self.steps.moves.system;
         let cuts: Vec<Location> = system.cuts().collect();
@@ -37,14 +40,43 @@ impl Search<'_> {
         let threads = threads.collect();
         let mut states = PackedStates::default();
         for (_, record) in self.states.iter() {
-            let mut threads = Threads::from_slice(record.threads());
-            threads.sort_unstable();
-            states.push(record.shared(), threads);
+            states.push(record.shared(), record.threads().iter().copied());
         }
         let (ignored_globals, ignored_locals) = ignored(system);
         let listed = ListedStates { globals, positions, shared, threads, states, alone };
         let cuts = cuts.into_iter().map(|cut| system.stack(cut)).collect();
         Ok(ThreadProof { ignored_globals, ignored_locals, cuts, invariant: ThreadInvariant::States(listed) })
+    }
+
+    /// Identifies states that differ only in the order of their threads. The one that was found last stands for all of
+    /// them, so that what leads on from it still leads to a state that comes later.
+    fn sort_threads(&mut self) -> Result<(), Stop> {
+        let sorted = |record: Record<'_>| {
+            let mut threads = Threads::from_slice(record.threads());
+            threads.sort_unstable();
+            threads
+        };
+        let mut names = States::new();
+        let mut last: FxHashMap<StateId, StateId> = FxHashMap::default();
+        for (id, record) in self.states.iter() {
+            last.insert(names.insert(record.shared(), &sorted(record), None)?, id);
+        }
+        let mut states = States::new();
+        for (id, record) in self.states.iter() {
+            let threads = sorted(record);
+            let name = names.insert(record.shared(), &threads, None)?;
+            if last[&name] != id {
+                continue;
+            }
+            let new = states.insert(record.shared(), &threads, None)?;
+            let marked = record.mark().map(|at| record.threads()[at]);
+            if let Some(at) = threads.iter().position(|&thread| Some(thread) == marked) {
+                states.mark(new, at);
+            }
+        }
+        self.states = states;
+        self.symmetry = true;
+        Ok(())
     }
 
     /// The states from which one thread was followed, with ranks. A large step of that thread leads to a state that was found
