@@ -1,7 +1,8 @@
 //! Programs with a bounded number of threads in Promela, for SPIN.
 //!
 //! Calls are inlined and irrelevant variables are left out, as for our own engines; everything else is left to
-//! SPIN: a step of ours is one step there, so that its partial-order reduction sees what a thread does.
+//! SPIN: a step of ours is one step there, so that its partial-order reduction sees what a thread does. Only steps
+//! that do nothing but move control are left out, as whoever writes Promela by hand would do.
 //!
 //! Processes of SPIN cannot be removed before younger ones, so there is one for every thread that may live at the
 //! same time, waiting in `idle` until `start` names the place where it begins; a thread that ends goes back there
@@ -211,34 +212,31 @@ impl<'a> Writer<'a> {
         }
         let mut bodies = [String::new(), String::new()];
         let (mut most_choices, mut most_temporaries) = (0, 0);
-        for location in system.locations() {
+        for location in self.written() {
             let in_prologue = system.in_prologue(location);
             let body = &mut bodies[usize::from(in_prologue)];
-            let _ = write!(body, "L{}: ", location.index());
-            if system.is_forbidden(location) {
-                body.push_str("assert(false);\n");
-                continue;
-            }
             let mut options = String::new();
-            for (_, step) in system.steps_from(location) {
-                let effect = self.effect(step)?;
-                most_choices = most_choices.max(effect.choices());
-                most_temporaries = most_temporaries.max(effect.writes.len());
-                options.push_str(&self.option(step, &effect, in_prologue));
-                if let Some(Action::Assert(condition)) = system.edge(step).map(|edge| &edge.action)
-                    && system.asserts()
-                {
-                    let fails = self.value(location, *condition).can_fail();
-                    let fails = and(&self.may_move(location), &fails);
-                    let _ = writeln!(options, "  :: ({fails}) -> assert(false)");
+            for place in self.places(location) {
+                if system.is_forbidden(place) {
+                    options.push_str("  :: assert(false)\n");
+                    continue;
+                }
+                for (_, step) in system.steps_from(place) {
+                    let effect = self.effect(step)?;
+                    most_choices = most_choices.max(effect.choices());
+                    most_temporaries = most_temporaries.max(effect.writes.len());
+                    options.push_str(&self.option(step, &effect, location));
+                    if let Some(Action::Assert(condition)) = system.edge(step).map(|edge| &edge.action)
+                        && system.asserts()
+                    {
+                        let fails = self.value(place, *condition).can_fail();
+                        let fails = and(&self.may_move(place), &fails);
+                        let _ = writeln!(options, "  :: ({fails}) -> assert(false)");
+                    }
                 }
             }
-            match options.as_str() {
-                "" => body.push_str("(false);\n"),
-                _ => {
-                    let _ = writeln!(body, "if\n{options}  fi;");
-                }
-            }
+            let options = if options.is_empty() { "  :: (false)\n" } else { &options };
+            let _ = writeln!(body, "L{}: if\n{options}  fi;", location.index());
         }
         for temporary in 0..most_temporaries {
             let _ = writeln!(text, "hidden byte t{temporary};");
@@ -272,8 +270,8 @@ impl<'a> Writer<'a> {
                     choose(&format!("v{position}"), &anything())
                 });
             }
-            let to = self.target(entry.location);
-            let _ = writeln!(text, "  :: atomic {{ {} }}; goto {to}", parts.join("; "));
+            let to = self.target(entry.location).index();
+            let _ = writeln!(text, "  :: atomic {{ {} }}; goto L{to}", parts.join("; "));
         }
         text
     }
@@ -328,19 +326,62 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The label of a location, or of the one that only skips lead to.
-    fn target(&self, mut location: Location) -> String {
+    /// Where control goes on from a location that does nothing but choose where; `None` if it does more.
+    fn jumps(&self, location: Location) -> Option<Vec<Location>> {
         let system = self.system;
-        for _ in 0..system.len() {
-            let mut steps = system.steps_from(location);
-            let (Some((_, step)), None) = (steps.next(), steps.next()) else { break };
-            let skips = matches!(system.edge(step).map(|edge| &edge.action), Some(Action::Skip));
-            match step.to {
-                Some(to) if skips && !self.has_sections && !system.is_forbidden(location) => location = to,
+        if self.has_sections || system.in_prologue(location) || system.is_forbidden(location) {
+            return None;
+        }
+        let jump = |step: &Step| match system.edge(step).map(|edge| &edge.action) {
+            Some(Action::Skip) => step.to,
+            Some(Action::Assume(condition)) if self.value(location, *condition).can_hold() == "1" => step.to,
+            _ => None,
+        };
+        system.steps_from(location).map(|(_, step)| jump(step)).collect()
+    }
+
+    /// The locations at which something happens and to which a thread may go on from a location, doing nothing.
+    fn places(&self, location: Location) -> Vec<Location> {
+        let (mut seen, mut open, mut places) = (vec![location], vec![location], Vec::new());
+        while let Some(location) = open.pop() {
+            match self.jumps(location) {
+                None => places.push(location),
+                Some(jumps) => {
+                    for to in jumps.into_iter().filter(|to| !seen.contains(to)).collect::<Vec<_>>() {
+                        seen.push(to);
+                        open.push(to);
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    /// The location that stands for a location: the one to which a single way leads.
+    fn target(&self, mut location: Location) -> Location {
+        for _ in 0..self.system.len() {
+            match self.jumps(location).as_deref() {
+                Some(&[only]) => location = only,
                 _ => break,
             }
         }
-        format!("L{}", location.index())
+        location
+    }
+
+    /// All locations that are written down.
+    fn written(&self) -> Vec<Location> {
+        let system = self.system;
+        let mut is_written = vec![false; system.len()];
+        let mut open: Vec<Location> = system.locations().filter(|&l| system.in_prologue(l)).collect();
+        open.extend(self.entries.iter().map(|entry| self.target(entry.location)));
+        while let Some(location) = open.pop() {
+            if !std::mem::replace(&mut is_written[location.index()], true) {
+                let places = self.places(location);
+                let steps = places.iter().flat_map(|&place| system.steps_from(place));
+                open.extend(steps.filter_map(|(_, step)| step.to).map(|to| self.target(to)));
+            }
+        }
+        system.locations().filter(|location| is_written[location.index()]).collect()
     }
 
     /// Everything that a step does.

@@ -46,12 +46,13 @@ impl Effect {
 }
 
 impl Writer<'_> {
-    /// The step as an alternative of its location.
-    pub(super) fn option(&self, step: &Step, effect: &Effect, in_prologue: bool) -> String {
+    /// The step as an alternative of a location: its own, or one from which a thread comes to it doing nothing.
+    pub(super) fn option(&self, step: &Step, effect: &Effect, at: Location) -> String {
+        let in_prologue = self.system.in_prologue(at);
         let to = match step.to {
             _ if in_prologue && step.to.is_none_or(|to| !self.system.in_prologue(to)) => "done".to_owned(),
             None => "idle".to_owned(),
-            Some(to) => self.target(to),
+            Some(to) => format!("L{}", self.target(to).index()),
         };
         // A thread whose values others see chooses them when it is created.
         let creates_visibly = !effect.creation.is_empty() && self.exposed.contains(&true);
@@ -97,7 +98,7 @@ impl Writer<'_> {
         let mut text = String::from("  :: ");
         if chooses && !effect.conditions.is_empty() {
             // What was chosen may be wrong; then it is as if nothing had happened. Assignments create nothing.
-            let (first, back) = (&effect.guard, step.from.index());
+            let (first, back) = (&effect.guard, at.index());
             body.append(&mut last);
             let (parts, right, wrong) = (parts.join("; "), indivisible(&body), indivisible(&resets));
             let _ = writeln!(
