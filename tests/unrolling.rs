@@ -253,7 +253,6 @@ fn engines_say_why_they_do_not_take_a_program() {
         other => panic!("{other:?}"),
     };
     let threads = "decl g; void main() begin start_thread f(); assert(g); end void f() begin g := T; end";
-    assert_eq!(reason(threads, &Bmc::default()), Reason::SequentialOnly { engine: "bmc" });
     assert_eq!(reason(threads, &KInduction::default()), Reason::SequentialOnly { engine: "kinduction" });
     let recursive = "void main() begin f(); end void f() begin assert(*); f(); end";
     let because = Reason::Recursive { engine: "kinduction", procedure: "f".to_owned() };
