@@ -268,14 +268,16 @@ impl HasEngines for Task {
         },
         Row {
             name: "bmc",
-            idea: "unrolling on demand: calls not unrolled yet are arbitrary in proofs and blocked in the search for bugs; good at deep bugs",
-            accepts: SEQUENTIAL,
+            idea: "unrolling on demand: calls not unrolled yet are arbitrary in proofs and blocked in the search for bugs; good at deep bugs; with threads, bugs only",
+            accepts: "all programs",
             shows: Shows::Both,
-            evidence: "unrolling",
-            make: |Bounds { depth, recursion, .. }| Box::new(bmc::Bmc { depth, recursion }),
+            evidence: "unrolling; with threads, none",
+            make: |Bounds { depth, recursion, unwind }| Box::new(bmc::Bmc { depth, recursion, unwind }),
             portfolio: Portfolio {
-                race: |task, Bounds { depth, recursion, .. }| {
-                    if_sequential(task, bmc::Bmc { depth, recursion })
+                // With threads it never ends on safe programs, so it races only where others end if they can.
+                race: |task, Bounds { depth, recursion, unwind }| {
+                    let races = !task.program.starts_threads || task.threads.is_some();
+                    races.then(|| Box::new(bmc::Bmc { depth, recursion, unwind }) as _)
                 },
                 ..Portfolio::NEVER
             },

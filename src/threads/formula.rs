@@ -164,8 +164,16 @@ impl<'s> Blocks<'s> {
     /// If the location is not a cut.
     #[must_use]
     pub fn block(&self, cut: Location) -> &Block {
-        let position = self.of_cut[cut.index()].expect("large steps begin at cuts");
-        &self.blocks[position as usize]
+        &self.blocks[self.position(cut)]
+    }
+
+    /// The position of the block of a cut among all blocks.
+    ///
+    /// # Panics
+    /// If the location is not a cut.
+    #[must_use]
+    pub fn position(&self, cut: Location) -> usize {
+        self.of_cut[cut.index()].expect("large steps begin at cuts") as usize
     }
 
     /// The number of nodes of all formulas.
@@ -179,6 +187,18 @@ impl<'s> Blocks<'s> {
     pub fn variables(&self, block: &Block) -> usize {
         let nodes = block.range.clone().map(|position| self.arena.node(self.arena.term_at(position)));
         nodes.filter(|node| matches!(node, TermNode::Var(_))).count()
+    }
+
+    /// The variables that some terms of the blocks depend on.
+    #[must_use]
+    pub fn support(&self, terms: &[Term]) -> Vec<VarId> {
+        self.arena.support(terms)
+    }
+
+    /// Whether a term of a block is just this variable.
+    #[must_use]
+    pub fn is_var(&self, term: Term, var: Option<VarId>) -> bool {
+        !term.is_complemented() && self.arena.as_var(term).is_some_and(|is| Some(is) == var)
     }
 
     /// Copies a block to another arena. `image` is called once for each variable of the block.
@@ -248,6 +268,22 @@ impl<'s> Blocks<'s> {
 }
 
 impl ThreadSystem<'_> {
+    /// What holds of the first thread when it begins: its `enforce`. `shared` gives the globals, and `value` the values of
+    /// the thread.
+    pub fn initial_term(
+        &self,
+        arena: &mut TermArena,
+        shared: impl Fn(u32) -> Term,
+        value: impl Fn(u32) -> Term,
+    ) -> Term {
+        let Some(condition) = self.procedure(self.start).enforce else { return Term::TRUE };
+        let base = self.context(self.start).base;
+        term_of(arena, self.program().exprs.ops(condition), |place| match place.var {
+            Var::Global(i) => shared(i),
+            Var::Local(i) => value(base + i),
+        })
+    }
+
     /// What an assignment with `x$` does to another thread at a cut: the condition under which it is possible, and the new
     /// values of the positions that it changes. `before` and `after` give the globals and all values of the thread that
     /// moves, `other` the values of the other thread; every call makes new choices.

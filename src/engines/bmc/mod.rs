@@ -20,6 +20,8 @@
 //! assumptions. The bound is raised as long as the solver uses it in its proof that there is no run. So the run
 //! that is found has few rounds; it is shortened further if that costs little.
 //!
+//! Programs with threads are searched in another way, see [`interleavings`].
+//!
 //! Evidence: for `Safe`, the tree of copies and the pairs of copies that were required to differ, a
 //! [`Certificate::Unrolling`]; for `Unsafe`, the run as a shared call tree.
 //!
@@ -27,6 +29,7 @@
 //! Places that were expanded in earlier rounds are expanded in later rounds without a new question to the solver.
 
 mod growth;
+mod interleavings;
 mod path;
 mod proof;
 mod questions;
@@ -40,7 +43,7 @@ use self::path::{Path, follow};
 use self::proof::certificate;
 use self::questions::Solved;
 use self::unrolling::{Bound, SiteId, Unrolling};
-use super::{Engine, accepts_sequential};
+use super::{Bounds, Engine};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -58,6 +61,8 @@ pub struct Bmc {
     pub depth: Option<u32>,
     /// The greatest number of nested recursive calls.
     pub recursion: Option<u32>,
+    /// The greatest number of nested calls of one procedure in a program with threads.
+    pub unwind: Option<u32>,
 }
 
 impl Engine for Bmc {
@@ -65,15 +70,16 @@ impl Engine for Bmc {
         "bmc"
     }
 
-    fn accepts(&self, task: &Task) -> Result<(), Reason> {
-        accepts_sequential(task, self.name())
-    }
-
     fn reduction(&self) -> Option<Keep> {
         Some(Keep::Verdict)
     }
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+        if task.program.starts_threads {
+            let Self { depth, recursion, unwind } = *self;
+            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind };
+            return interleavings::search(task, bounds, budget, progress);
+        }
         let reach = Reach::of(task);
         let scopes = Scopes::of_comparable_entries(task);
         let blocks = Blocks::new(task, &scopes);

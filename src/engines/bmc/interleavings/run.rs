@@ -1,0 +1,45 @@
+//! From a model of the formula to a schedule.
+
+use cusp_encodings::{Term, TermArena, VarId};
+
+use super::steps::LargeStep;
+use crate::evidence::trace::Violation;
+use crate::threads::formula::Blocks;
+use crate::threads::schedule::Schedule;
+
+/// Who makes which steps in a model. `is_true` gives the values of variables.
+pub(super) fn schedule(
+    blocks: &Blocks<'_>,
+    arena: &TermArena,
+    steps: &[LargeStep],
+    is_true: impl Fn(VarId) -> bool,
+) -> Schedule {
+    let all: Vec<Term> = arena.terms().collect();
+    let words = arena.simulate(&all, |var| if is_true(var) { u64::MAX } else { 0 });
+    let holds = |term: Term| (words[term.index()] & 1 == 1) != term.is_complemented();
+    // The number of the thread in each slot, and the number of threads started so far.
+    let mut numbers = vec![0_u32];
+    let mut started = 1;
+    let mut schedule = Schedule { steps: Vec::new(), thread: 0, violation: Violation::Label };
+    for step in steps {
+        let Some(slot) = step.moves.iter().position(|&moves| holds(moves)) else { continue };
+        let thread = numbers[slot];
+        let Some((position, _, instance)) = step.copies.iter().find(|(_, at, _)| holds(*at)) else {
+            continue;
+        };
+        let block = &blocks.blocks()[*position];
+        let (path, violation) = blocks.path(block, |term| holds(instance.term(term)));
+        schedule.steps.extend(path.iter().map(|&id| (thread, blocks.system.step(id).action)));
+        if let Some((violation, by_created)) = violation {
+            schedule.thread = if by_created { started } else { thread };
+            schedule.violation = violation;
+            break;
+        }
+        numbers.resize(step.takes.len().max(numbers.len()), 0);
+        if let Some(slot) = step.takes.iter().position(|&takes| holds(takes)) {
+            numbers[slot] = started;
+            started += 1;
+        }
+    }
+    schedule
+}

@@ -1,0 +1,146 @@
+//! Bounded model checking of programs with threads against the explicit engine: the same violations, with runs that
+//! are replayed, and none in safe programs.
+//!
+//! `CUSP_COUNT` and `CUSP_SEED` widen and move the range. A failure prints the command that repeats it
+//! and a shrunk program, which then goes to `tests/corpus/regress`.
+
+mod support;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cusp::budget::Budget;
+use cusp::certify::certify;
+use cusp::check::prepare;
+use cusp::engines::Engine;
+use cusp::engines::bmc::Bmc;
+use cusp::engines::explicit::Explicit;
+use cusp::evidence::{Reason, Verdict};
+use cusp::model::Task;
+use cusp::progress::Quiet;
+use cusp::source::Source;
+use support::corpus::own_programs;
+use support::odd_labels::with_odd_labels;
+use support::program::Mode;
+use support::random_programs::{concurrent, concurrent_in};
+use support::{RandomProgram, for_each_seed, options_of, seeds};
+
+/// Large steps in which random programs are searched if they are safe.
+const SAFE_DEPTH: u32 = 10;
+/// Large steps in which a violation has to be found. The random programs need far fewer.
+const UNSAFE_DEPTH: u32 = 60;
+
+fn task_of(text: &str, options: &str) -> Result<Task, String> {
+    let source = Source::new("random.bp", text);
+    let options = match options {
+        "" => options_of(text),
+        options => cusp::cli::parse_check_options(options).expect("options of `cusp check`"),
+    };
+    match prepare(&source, &options) {
+        Ok(prepared) => Ok(prepared.task),
+        Err(findings) => Err(cusp::diagnostic::render(&source, &findings, false)),
+    }
+}
+
+/// The verdict of an engine, after its evidence was checked.
+fn certified(task: &Task, engine: &dyn Engine) -> Result<Verdict, String> {
+    let budget = Budget::unlimited();
+    let verdict = engine.run(task, &budget, &Quiet);
+    let certified = certify(task, verdict, &budget);
+    let certified = certified.map_err(|why| format!("{}: rejected: {why}", engine.name()))?;
+    Ok(certified.verdict().clone())
+}
+
+/// Compares both engines; returns whether the program is unsafe, if that is known.
+fn compare(task: &Task) -> Result<Option<bool>, String> {
+    let expected = match certified(task, &Explicit::default())? {
+        Verdict::Safe(_) => Some(false),
+        Verdict::Unsafe(_) => Some(true),
+        Verdict::Unknown(_) => None,
+    };
+    let depth = if expected == Some(true) { UNSAFE_DEPTH } else { SAFE_DEPTH };
+    let bmc = Bmc { depth: Some(depth), recursion: None, ..Bmc::default() };
+    match (certified(task, &bmc)?, expected) {
+        (Verdict::Unsafe(_), Some(false)) => Err("bmc finds a violation of a safe program".to_owned()),
+        (Verdict::Safe(_), Some(true)) => Err("bmc says safe, but there is a violation".to_owned()),
+        (Verdict::Unknown(unknown), Some(true)) => {
+            Err(format!("bmc does not find the violation: {}", unknown.reason))
+        }
+        (Verdict::Unknown(unknown), _) => match unknown.reason {
+            Reason::DepthBound { .. } => Ok(expected),
+            Reason::GaveUp(why) if why.contains("no run violates") => Ok(expected),
+            reason => Err(format!("bmc gives up: {reason}")),
+        },
+        _ => Ok(expected),
+    }
+}
+
+fn compare_all(count: u64, generator: impl Fn(u64) -> RandomProgram + Sync) {
+    let unsafe_ones = AtomicUsize::new(0);
+    for_each_seed(count, generator, |text| {
+        if compare(&task_of(text, "")?)? == Some(true) {
+            unsafe_ones.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    });
+    // Otherwise nothing is tested.
+    let (unsafe_ones, all) = (unsafe_ones.into_inner(), seeds(count).count());
+    assert!(all < 100 || unsafe_ones * 6 >= all, "{unsafe_ones} of {all} programs are unsafe");
+}
+
+#[test]
+fn violations_are_found_with_up_to_four_threads() {
+    for threads in 1..=4 {
+        compare_all(150, move |seed| concurrent_in(Mode::Threads(threads), seed));
+    }
+}
+
+#[test]
+fn violations_are_found_with_any_number_of_threads() {
+    compare_all(100, concurrent);
+}
+
+#[test]
+fn violations_are_found_in_copies_of_main() {
+    compare_all(100, |seed| concurrent_in(Mode::Copies(3), seed));
+    compare_all(100, |seed| concurrent_in(Mode::AnyCopies, seed));
+}
+
+#[test]
+fn violations_are_found_in_the_dialect_of_getafix() {
+    compare_all(150, |seed| concurrent_in(Mode::Getafix, seed));
+}
+
+#[test]
+fn forbidden_labels_are_found() {
+    compare_all(100, |seed| with_odd_labels(concurrent_in(Mode::Threads(2), seed), seed));
+}
+
+#[test]
+fn violations_of_our_own_programs_are_found() {
+    let mut found = 0;
+    for entry in own_programs().into_iter().filter(|entry| entry.expected == "unsafe") {
+        let text = Source::load(&entry.path).expect("a program");
+        let options = if entry.options.is_empty() { "--threads 3".to_owned() } else { entry.options };
+        let Ok(task) = task_of(text.text(), &options) else { continue };
+        if task.program.starts_threads {
+            let verdict =
+                certified(&task, &Bmc { depth: Some(UNSAFE_DEPTH), recursion: None, ..Bmc::default() });
+            assert!(matches!(verdict, Ok(Verdict::Unsafe(_))), "{}: {verdict:?}", entry.name);
+            found += 1;
+        }
+    }
+    assert!(found >= 5, "only {found} of our own programs have threads and are unsafe");
+}
+
+#[test]
+fn recursive_threads_are_unwound() {
+    let text = "decl g; void main() begin g := F; start_thread f(T, T, T); assert(!g); end
+        void f(a, b, c) begin if (a | b | c) then f(b & c, a & b, F); else g := T; fi end";
+    let unsafe_one = certified(&task_of(text, "").expect("a program"), &Bmc::default());
+    assert!(matches!(unsafe_one, Ok(Verdict::Unsafe(_))), "{unsafe_one:?}");
+    let bounded = Bmc { recursion: Some(2), depth: None, ..Bmc::default() };
+    match certified(&task_of(text, "").expect("a program"), &bounded) {
+        Ok(Verdict::Unknown(unknown)) => assert_eq!(unknown.reason, Reason::RecursionBound { bound: 2 }),
+        other => panic!("{other:?}"),
+    }
+}
