@@ -7,9 +7,12 @@
 //!
 //! The budget also says whether the proofs of the SAT solver are checked, see [`Budget::with_checked_proofs`].
 
+pub mod aside;
+
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cusp_solvers::{Inclusion, Interrupt, SatSolver, Solvers};
@@ -47,6 +50,8 @@ pub struct Budget {
     /// Used if the system has no thread left for a [`Watch`]: then every call of [`Budget::exhausted`] looks at the
     /// clock instead.
     unwatched: Option<Arc<Unwatched>>,
+    /// Threads that went on when the budget was used up.
+    left_behind: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
 /// What is needed to watch the limits without a thread.
@@ -119,6 +124,7 @@ impl Budget {
             solvers: self.solvers.clone(),
             proofs: self.proofs.clone(),
             unwatched: None,
+            left_behind: Arc::clone(&self.left_behind),
         }
     }
 
@@ -211,7 +217,7 @@ impl Budget {
 #[derive(Debug)]
 pub struct Watch {
     done: Arc<AtomicU8>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -286,6 +292,20 @@ fn address_space() -> Option<u64> {
 #[must_use]
 pub fn resident_memory() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:").map(|kilobytes| kilobytes << 10)
+}
+
+/// The processor time that all threads of the process have used, if the system tells.
+#[must_use]
+pub fn cpu_time() -> Option<Duration> {
+    // The scheduler counts in nanoseconds, but for one thread only; this table counts in ticks, of which every system
+    // that has it tells programs that a second has a hundred.
+    const TICK: Duration = Duration::from_millis(10);
+    let table = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may contain anything. The state follows it; the 12th and 13th fields
+    // from there on are the times in the program and in the system.
+    let (_, fields) = table.rsplit_once(") ")?;
+    let mut times = fields.split(' ').skip(11).map_while(|field| field.parse::<u32>().ok());
+    Some(TICK * times.next()?.checked_add(times.next()?)?)
 }
 
 /// The largest number of bytes of memory that were in use so far, if the system tells.

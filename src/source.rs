@@ -87,8 +87,16 @@ impl Source {
     /// # Errors
     /// If the file does not exist, cannot be read, is a directory, is too large, or is not a text file.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
+        Self::load_unless(path, &|| false)
+    }
+
+    /// Like [`Source::load`], but ends when `stop` says so, which is asked after every block.
+    ///
+    /// # Errors
+    /// The same, and if `stop` ended it.
+    pub fn load_unless(path: &Path, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
         if path == Path::new("-") {
-            return Self::read("<stdin>".to_owned(), std::io::stdin().lock());
+            return Self::read("<stdin>".to_owned(), std::io::stdin().lock(), stop);
         }
         let name = path.display().to_string();
         let fail = |message: String| LoadError { name: name.clone(), message };
@@ -96,23 +104,24 @@ impl Source {
         if file.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(fail("is a directory, not a program".to_owned()));
         }
-        Self::read(name, file)
+        Self::read(name, file, stop)
     }
 
-    fn read(name: String, mut input: impl Read) -> Result<Self, LoadError> {
+    fn read(name: String, mut input: impl Read, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
         let fail = |name: &str, message: String| LoadError { name: name.to_owned(), message };
         let mut bytes = Vec::new();
-        // The first block is examined by itself, so that a large binary file is not read completely.
-        for limit in [1 << 16, MAX_INPUT_BYTES + 1] {
-            let room = limit - bytes.len() as u64;
-            input
-                .by_ref()
-                .take(room)
-                .read_to_end(&mut bytes)
-                .map_err(|e| fail(&name, plain_io_message(&e)))?;
-            if let Some(at) = bytes.iter().position(|&b| is_binary(b)) {
+        // Every block is examined by itself, so that a large binary file is not read completely.
+        loop {
+            let begin = bytes.len();
+            let more =
+                read_block(&mut input, &mut bytes, stop).map_err(|e| fail(&name, plain_io_message(&e)))?;
+            if let Some(at) = bytes[begin..].iter().position(|&b| is_binary(b)) {
+                let at = begin + at;
                 let message = format!("is not a text file: byte {at} is 0x{:02x}", bytes[at]);
                 return Err(fail(&name, message));
+            }
+            if !more || bytes.len() as u64 > MAX_INPUT_BYTES {
+                break;
             }
         }
         if bytes.len() as u64 > MAX_INPUT_BYTES {
@@ -186,6 +195,27 @@ impl Source {
 /// Decodes Latin-1, which comments in old files use: every byte is one character.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|&b| char::from(b)).collect()
+}
+
+/// Reads everything from a file, unless `stop` ends it, which is asked after every block.
+///
+/// # Errors
+/// If the file cannot be read, or `stop` ended it.
+pub fn read_file_unless(path: &Path, stop: &dyn Fn() -> bool) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    while read_block(&mut file, &mut bytes, stop)? {}
+    Ok(bytes)
+}
+
+/// Reads one more block, and says whether there may be another one.
+fn read_block(input: &mut impl Read, bytes: &mut Vec<u8>, stop: &dyn Fn() -> bool) -> std::io::Result<bool> {
+    const BLOCK: u64 = 1 << 20;
+    let read = input.by_ref().take(BLOCK).read_to_end(bytes)?;
+    if stop() {
+        return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, "there is no time or memory left"));
+    }
+    Ok(read > 0)
 }
 
 fn is_binary(byte: u8) -> bool {

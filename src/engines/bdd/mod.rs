@@ -17,7 +17,8 @@
 //!
 //! Time: the search runs in its own thread, whose stack size fits the number of variables, and checks the budget
 //! between operations. An operation cannot be interrupted. When the budget is used up, the engine answers at once
-//! and abandons the thread, which ends after its current operation, at the latest when the tables are full.
+//! and leaves the thread to the budget ([`Budget::leave_behind`]). It ends after its current operation, at the latest
+//! when the tables are full.
 
 mod call_tree;
 mod calls;
@@ -35,11 +36,11 @@ mod walk_back;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
+use crate::budget::aside::{NotDone, Patience, aside};
 use crate::evidence::{Certificate, Reason, Trace, Verdict};
 use crate::model::reduce::Keep;
 use crate::model::{Program, Task};
@@ -77,8 +78,8 @@ const NODE_BYTES: u64 = 32;
 /// from variable to variable with stack frames of a few hundred bytes.
 const STACK: (usize, usize) = (16 << 20, 2 << 10);
 
-/// How long the supervising thread sleeps between two checks of the budget.
-const PERIOD: Duration = Duration::from_millis(20);
+/// How long an operation may go on when the budget is used up: most take less.
+const PATIENCE: Patience = Patience { cpu: Duration::from_millis(20), wall: Duration::from_secs(1) };
 
 /// What a search has done so far, for progress messages.
 #[derive(Debug, Default)]
@@ -103,40 +104,27 @@ impl Engine for Bdd {
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         let counters = Arc::new(Counters::default());
-        let (sender, receiver) = channel();
         let most = self.most_nodes.unwrap_or_else(|| nodes_that_fit(budget));
         let first = self.first_nodes.clamp(1, most);
         let search = {
             let (task, budget, counters) = (task.clone(), budget.clone(), Arc::clone(&counters));
-            move || {
-                let verdict = decide(&task, first..=most, &budget, &counters);
-                // An error means that the receiver is gone because the budget is used up; then the verdict is not
-                // needed.
-                let _ = sender.send(verdict);
-            }
+            move || decide(&task, first..=most, &budget, &counters)
         };
-        let builder = std::thread::Builder::new().name("bdd".to_owned());
-        let Ok(thread) = builder.stack_size(stack_size(&task.program)).spawn(search) else {
-            // There is not enough memory for the stack, and so hardly any for diagrams.
-            return Reason::DiagramsFull { nodes: first }.into();
-        };
-        loop {
-            match receiver.recv_timeout(PERIOD) {
-                Ok(verdict) => return verdict,
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                    Err(panic) => std::panic::resume_unwind(panic),
-                    Ok(()) => unreachable!("the search answers before it ends"),
-                },
-            }
-            if let Some(reason) = budget.exhausted() {
-                return reason.into();
-            }
+        let waiting = || {
             progress.say(&|| {
                 let [steps, summaries, nodes] = [&counters.steps, &counters.summaries, &counters.nodes]
                     .map(|n| n.load(Ordering::Relaxed));
                 format!("{steps} steps, {summaries} summaries, {nodes} nodes")
             });
+        };
+        match aside(budget, stack_size(&task.program), PATIENCE, search, waiting) {
+            Ok(verdict) => verdict,
+            // There is not enough memory for the stack, and so hardly any for diagrams.
+            Err(NotDone::NoThread(_)) => Reason::DiagramsFull { nodes: first }.into(),
+            Err(NotDone::LeftBehind(reason, thread)) => {
+                budget.leave_behind(thread);
+                reason.into()
+            }
         }
     }
 }
