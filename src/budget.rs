@@ -54,9 +54,12 @@ pub struct Budget {
     left_behind: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// What is needed to watch the limits without a thread.
+/// What is needed to watch the limits without a thread: engines and solvers look at the clock themselves.
 #[derive(Debug)]
 struct Unwatched {
+    limits: Limits,
+    /// That of the budget.
+    stop: Arc<AtomicU8>,
     begin: Instant,
     /// A counter of calls; memory is measured at every 256th call.
     asked: AtomicU8,
@@ -99,12 +102,20 @@ impl Budget {
     /// A budget with these limits, which are watched as long as the returned guard lives.
     #[must_use]
     pub fn start(limits: Limits) -> (Self, Watch) {
-        let mut budget = Self { limits, ..Self::default() };
+        let budget = Self { limits, ..Self::default() };
         let watch = Watch::start(&budget);
-        if watch.is_missing(limits) {
-            budget.unwatched = Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) }));
-        }
+        let budget = if watch.is_missing(limits) { Self::unwatched(limits) } else { budget };
         (budget, watch)
+    }
+
+    /// A budget with these limits that no thread watches.
+    fn unwatched(limits: Limits) -> Self {
+        let stop = Arc::default();
+        let (begin, asked) = (Instant::now(), AtomicU8::new(0));
+        let unwatched = Arc::new(Unwatched { limits, stop: Arc::clone(&stop), begin, asked });
+        let asked = Arc::clone(&unwatched);
+        let interrupt = Interrupt::asking(move || asked.is_over());
+        Self { limits, stop, interrupt, unwatched: Some(unwatched), ..Self::default() }
     }
 
     /// This budget with other solvers.
@@ -184,7 +195,7 @@ impl Budget {
     #[must_use]
     pub fn exhausted(&self) -> Option<Reason> {
         if let Some(unwatched) = &self.unwatched {
-            self.look(unwatched);
+            unwatched.is_over();
         }
         match self.stop.load(Ordering::Relaxed) {
             GO_ON => self.whole.as_ref().and_then(|whole| whole.exhausted()),
@@ -194,22 +205,28 @@ impl Budget {
         }
     }
 
-    /// Checks the limits, as a [`Watch`] would.
-    fn look(&self, unwatched: &Unwatched) {
-        let Limits { time, memory } = self.limits;
-        if time.is_some_and(|limit| unwatched.begin.elapsed() >= limit) {
-            self.stop_with(TIME);
-        }
-        let looks_at_memory = unwatched.asked.fetch_add(1, Ordering::Relaxed) == 0;
-        if looks_at_memory && memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
-            self.stop_with(MEMORY);
-        }
-    }
-
     fn stop_with(&self, cause: u8) {
         // An interrupt by the user is not overwritten.
         let _ = self.stop.compare_exchange(GO_ON, cause, Ordering::Relaxed, Ordering::Relaxed);
         self.interrupt.request();
+    }
+}
+
+impl Unwatched {
+    /// Checks the limits, as a [`Watch`] would, and says whether the run must end.
+    fn is_over(&self) -> bool {
+        let Limits { time, memory } = self.limits;
+        let stop_with = |cause| {
+            let _ = self.stop.compare_exchange(GO_ON, cause, Ordering::Relaxed, Ordering::Relaxed);
+        };
+        if time.is_some_and(|limit| self.begin.elapsed() >= limit) {
+            stop_with(TIME);
+        }
+        let looks_at_memory = self.asked.fetch_add(1, Ordering::Relaxed) == 0;
+        if looks_at_memory && memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
+            stop_with(MEMORY);
+        }
+        self.stop.load(Ordering::Relaxed) != GO_ON
     }
 }
 
@@ -345,14 +362,11 @@ mod tests {
 
     #[test]
     fn limits_hold_without_a_thread_that_watches() {
-        let unwatched = |time, memory| Budget {
-            limits: Limits { time, memory },
-            unwatched: Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) })),
-            ..Budget::default()
-        };
+        let unwatched = |time, memory| Budget::unwatched(Limits { time, memory });
         let late = unwatched(Some(Duration::ZERO), None);
         assert_eq!(late.part().exhausted(), Some(Reason::Timeout(Duration::ZERO)));
-        assert!(late.interrupt.is_requested());
+        // A solver that runs all the time asks only this.
+        assert!(unwatched(Some(Duration::ZERO), None).part().solver_interrupt().is_requested());
         assert_eq!(unwatched(None, Some(1)).exhausted(), Some(Reason::Memory { limit: 1 }));
         assert_eq!(unwatched(Some(Duration::from_secs(3600)), Some(1 << 60)).exhausted(), None);
     }

@@ -22,7 +22,7 @@ use crate::syntax::ast::Dialect;
 use super::Status;
 use super::options::CheckArgs;
 use super::outfile::OutFile;
-use super::session::{Run, Session, failure_reports, rejection_report, unanswered, unless_stopped};
+use super::session::{Run, Session, failure_reports, rejection_report, unless_stopped};
 use super::tally::Tally;
 
 /// The name of the command in JSON.
@@ -115,7 +115,7 @@ impl Command<'_> {
     }
 
     fn unanswered(&self, file: &str, reason: &Reason, output: &mut Output) -> Status {
-        unanswered(self.args.json.then_some(COMMAND), file, reason, output)
+        self.session.unanswered(self.args.json.then_some(COMMAND), file, reason, output)
     }
 
     fn bad_input(&self, source: &Source, findings: &[Diagnostic], output: &mut Output) -> Status {

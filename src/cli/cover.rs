@@ -20,7 +20,7 @@ use super::Status;
 use super::check::notes;
 use super::options::CoverArgs;
 use super::outfile::OutFile;
-use super::session::{Run, Session, failure_reports, rejection_report, unanswered, unless_stopped};
+use super::session::{Run, Session, failure_reports, rejection_report, unless_stopped};
 
 /// The name of the command in JSON.
 const COMMAND: &str = "cover";
@@ -69,7 +69,7 @@ impl Command<'_> {
         let (covered, _) = run.within_limits(name, output, work);
         let Covered { prepared, answer } = match covered.and_then(identity) {
             Ok(Ok(covered)) => covered,
-            Err(reason) => return unanswered(json.then_some(COMMAND), name, &reason, output),
+            Err(reason) => return run.session.unanswered(json.then_some(COMMAND), name, &reason, output),
             Ok(Err(found)) => return bad_input(COMMAND, &input, &found, json, output),
         };
         let Answer { result, engine, failures } = &answer;
@@ -169,7 +169,9 @@ pub(super) fn load(
             }
             Err(status)
         }
-        Err(reason) => Err(unanswered(json.then_some(command), &file.display().to_string(), &reason, output)),
+        Err(reason) => {
+            Err(run.session.unanswered(json.then_some(command), &file.display().to_string(), &reason, output))
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::source::Span;
 use super::Status;
 use super::cover::{bad_input, findings, load};
 use super::options::CutoffArgs;
-use super::session::{Session, rejection_report, unanswered, unless_stopped};
+use super::session::{Session, rejection_report, unless_stopped};
 
 /// The name of the command in JSON.
 const COMMAND: &str = "cutoff";
@@ -53,7 +53,7 @@ fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Outp
     let (prepared, answer) = match done.and_then(identity) {
         Ok(Ok(done)) => done,
         Ok(Err(found)) => return bad_input(COMMAND, &input, &found, args.json, output),
-        Err(reason) => return unanswered(args.json.then_some(COMMAND), name, &reason, output),
+        Err(reason) => return session.unanswered(args.json.then_some(COMMAND), name, &reason, output),
     };
     if !args.quiet && !args.json {
         let text = findings(&input, &prepared.warnings, output.colours_messages());

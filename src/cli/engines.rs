@@ -18,7 +18,7 @@ use crate::source::{LoadError, Source};
 
 use super::Status;
 use super::options::EnginesArgs;
-use super::session::{Session, unanswered};
+use super::session::Session;
 
 /// What is said about one engine.
 #[derive(Serialize)]
@@ -89,7 +89,7 @@ fn one_file(args: &EnginesArgs, file: &Path, session: &Session, output: &mut Out
             output.message(&format!("error: {sentence}\n"));
             Status::BadInput
         }
-        Err(reason) => unanswered(None, &name, &reason, output),
+        Err(reason) => session.unanswered(None, &name, &reason, output),
     }
 }
 

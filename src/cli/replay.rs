@@ -17,7 +17,7 @@ use crate::source::{Source, read_file_unless};
 
 use super::Status;
 use super::options::ReplayArgs;
-use super::session::{Session, unanswered, unless_stopped};
+use super::session::{Session, unless_stopped};
 
 /// Checks evidence from a file against a program.
 pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Status {
@@ -32,7 +32,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             output.message(&diagnostics::load_error(&error));
             return Status::BadInput;
         }
-        Err(reason) => return unanswered(None, &args.program.display().to_string(), &reason, output),
+        Err(reason) => return session.unanswered(None, &args.program.display().to_string(), &reason, output),
     };
     let work = {
         let (source, options) = (Arc::clone(&source), args.question.options());
@@ -47,7 +47,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             output.message(&diagnostics::findings(&source, &findings, colour));
             return Status::BadInput;
         }
-        Err(reason) => return unanswered(None, source.name(), &reason, output),
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
     };
     if !args.quiet {
         let colour = output.colours_messages();
@@ -65,7 +65,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             output.message(&format!("error: cannot read `{file}`: {error}\n"));
             return Status::BadInput;
         }
-        Err(reason) => return unanswered(None, source.name(), &reason, output),
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
     };
     let work = {
         let prepared = Arc::clone(&prepared);
@@ -83,7 +83,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             output.message(&format!("error: `{file}`, {error}\n"));
             return Status::BadInput;
         }
-        Err(reason) => return unanswered(None, source.name(), &reason, output),
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
     };
     let certified = match certified {
         Ok(certified) => certified,

@@ -1,6 +1,6 @@
 //! What all commands that work through files do in the same way: Ctrl-C, limits, progress, and the summary.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,11 +34,13 @@ pub(super) struct Session {
     quiet: bool,
     /// The budget of the last file, which knows the threads that are left of it.
     last: RefCell<Budget>,
+    /// Whether there are several files, so that each has one line.
+    several: Cell<bool>,
 }
 
 /// One file, or one of several questions about it, with limits of its own.
 pub(super) struct Run<'s> {
-    session: &'s Session,
+    pub session: &'s Session,
     budget: Budget,
     _watch: Watch,
 }
@@ -54,7 +56,15 @@ impl Session {
     /// From now on, Ctrl-C is noticed.
     pub fn new(limits: Limits, quiet: bool, leave_at_once: fn()) -> Self {
         let (interrupt, solvers) = (Interrupt::listen(leave_at_once), Choice::default());
-        Self { interrupt, limits, solvers, check_proofs: false, quiet, last: RefCell::default() }
+        Self {
+            interrupt,
+            limits,
+            solvers,
+            check_proofs: false,
+            quiet,
+            last: RefCell::default(),
+            several: Cell::new(false),
+        }
     }
 
     /// The same with proofs of the SAT solver checked, if that is wanted.
@@ -77,6 +87,7 @@ impl Session {
         mut one_file: impl FnMut(&Path, &mut Output) -> Status,
     ) -> Status {
         let mut tally = Tally::default();
+        self.several.set(files.len() > 1);
         for file in files {
             if self.is_over(output) {
                 break;
@@ -97,6 +108,25 @@ impl Session {
     /// Whether the user pressed Ctrl-C.
     pub fn was_interrupted(&self) -> bool {
         self.interrupt.was_pressed()
+    }
+
+    /// Says why there is no answer about a file at all; in JSON with the name of the command, for those that have JSON.
+    pub fn unanswered(
+        &self,
+        json: Option<&'static str>,
+        file: &str,
+        reason: &Reason,
+        output: &mut Output,
+    ) -> Status {
+        let status = if *reason == Reason::Interrupted { Status::Interrupted } else { Status::Unknown };
+        if let Some(command) = json {
+            let header = Header::new(command, file, "unknown", status.code());
+            output.answer(&header.reason(&reason.clone().into(), &[]).line());
+        } else {
+            let with_advice = !self.quiet && !self.several.get();
+            output.answer(&report::unanswered(file, reason, with_advice, output.colours_answers()));
+        }
+        status
     }
 
     /// The limits of the next file, which count from now on. What the last file has left behind takes neither its time
@@ -189,24 +219,6 @@ pub(super) fn unless_stopped<T, Findings>(
         (Err(_), Some(reason)) => Err(reason),
         (read, _) => Ok(read),
     }
-}
-
-/// Says why there is no answer about a file at all. Commands without JSON have no name in it.
-pub(super) fn unanswered(
-    json: Option<&'static str>,
-    file: &str,
-    reason: &Reason,
-    output: &mut Output,
-) -> Status {
-    let status = if *reason == Reason::Interrupted { Status::Interrupted } else { Status::Unknown };
-    if let Some(command) = json {
-        let header = Header::new(command, file, "unknown", status.code());
-        output.answer(&header.reason(&reason.clone().into(), &[]).line());
-    } else {
-        let colour = output.colours_answers();
-        output.answer(&report::unanswered(file, reason, colour));
-    }
-    status
 }
 
 impl Status {

@@ -53,11 +53,11 @@ pub fn verdict_line(subject: &Subject, colour: bool) -> String {
 /// The report about a file that nothing is known about but why: the limits were reached before there was a question, or
 /// while nobody could be asked what was found.
 #[must_use]
-pub fn unanswered(file: &str, reason: &Reason, colour: bool) -> String {
+pub fn unanswered(file: &str, reason: &Reason, with_advice: bool, colour: bool) -> String {
     let mut out = String::new();
     paint(&mut out, Palette::new(colour).open, "UNKNOWN");
     let _ = writeln!(out, "  {}: {reason}", one_line(file));
-    if let Some(advice) = advice(reason) {
+    if let Some(advice) = advice(reason).filter(|_| with_advice) {
         let _ = writeln!(out, "  help: {advice}");
     }
     out
