@@ -95,16 +95,22 @@ impl Source {
     /// # Errors
     /// The same, and if `stop` ended it.
     pub fn load_unless(path: &Path, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
+        let name = Self::name_of(path);
         if path == Path::new("-") {
-            return Self::read("<stdin>".to_owned(), std::io::stdin().lock(), stop);
+            return Self::read(name, std::io::stdin().lock(), stop);
         }
-        let name = path.display().to_string();
         let fail = |message: String| LoadError { name: name.clone(), message };
         let file = File::open(path).map_err(|e| fail(plain_io_message(&e)))?;
         if file.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(fail("is a directory, not a program".to_owned()));
         }
         Self::read(name, file, stop)
+    }
+
+    /// The name that messages show for a file, or for standard input.
+    #[must_use]
+    pub fn name_of(path: &Path) -> String {
+        if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
     }
 
     fn read(name: String, mut input: impl Read, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {

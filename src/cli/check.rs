@@ -82,7 +82,7 @@ impl Command<'_> {
         let source =
             match run.reading(move |budget| Source::load_unless(&path, &|| budget.exhausted().is_some())) {
                 Ok(Ok(source)) => Arc::new(source),
-                Err(reason) => return self.unanswered(&file.display().to_string(), &reason, output),
+                Err(reason) => return self.unanswered(&Source::name_of(file), &reason, output),
                 Ok(Err(error)) => {
                     let status = Status::BadInput;
                     if self.args.json {

@@ -15,6 +15,7 @@ use crate::report::json::net::{Extent, NetReport};
 use crate::report::nets::{self, NetSubject};
 use crate::report::output::Output;
 use crate::report::{Detail, View, diagnostics};
+use crate::source::Source;
 
 use super::Status;
 use super::check::notes;
@@ -170,7 +171,7 @@ pub(super) fn load(
             Err(status)
         }
         Err(reason) => {
-            Err(run.session.unanswered(json.then_some(command), &file.display().to_string(), &reason, output))
+            Err(run.session.unanswered(json.then_some(command), &Source::name_of(file), &reason, output))
         }
     }
 }

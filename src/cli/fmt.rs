@@ -32,7 +32,7 @@ fn one_file(args: &FmtArgs, file: &Path, session: &Session, output: &mut Output)
     let run = session.begin();
     let path = file.to_owned();
     let read = move |budget: &Budget| Source::load_unless(&path, &|| budget.exhausted().is_some());
-    let name = file.display().to_string();
+    let name = Source::name_of(file);
     let source = match run.reading(read) {
         Ok(Ok(source)) => Arc::new(source),
         Ok(Err(error)) => {

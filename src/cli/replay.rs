@@ -32,7 +32,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
             output.message(&diagnostics::load_error(&error));
             return Status::BadInput;
         }
-        Err(reason) => return session.unanswered(None, &args.program.display().to_string(), &reason, output),
+        Err(reason) => return session.unanswered(None, &Source::name_of(&args.program), &reason, output),
     };
     let work = {
         let (source, options) = (Arc::clone(&source), args.question.options());
