@@ -104,7 +104,8 @@ impl Budget {
     pub fn start(limits: Limits) -> (Self, Watch) {
         let budget = Self { limits, ..Self::default() };
         let watch = Watch::start(&budget);
-        let budget = if watch.is_missing(limits) { Self::unwatched(limits) } else { budget };
+        let is_missing = watch.is_missing(limits) && budget.exhausted().is_none();
+        let budget = if is_missing { Self::unwatched(limits) } else { budget };
         (budget, watch)
     }
 
@@ -246,6 +247,11 @@ impl Watch {
         let done = Arc::new(AtomicU8::new(GO_ON));
         let Limits { time, memory } = budget.limits;
         if time.is_none() && memory.is_none() {
+            return Self { done, thread: None };
+        }
+        if memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
+            // Nothing fits into this limit, so what is said does not depend on when the thread begins.
+            budget.stop_with(MEMORY);
             return Self { done, thread: None };
         }
         let ended = Arc::clone(&done);

@@ -182,12 +182,11 @@ fn limits_end_a_run_that_would_not() {
       help: give it more time with `--timeout SECONDS`
       help: bound the number of threads that live at once with `--threads N`
     ");
-    let large = run_on(&["check", "--memory", "50M", "-"], ENDLESS);
+    let large = run_on(&["check", "--memory", "1M", "-"], ENDLESS);
     assert_eq!(large.code, 5);
     insta::assert_snapshot!(without_what_was_seen(&large.stdout), @"
-    UNKNOWN  <stdin>: the memory limit of 50 MB is used up
+    UNKNOWN  <stdin>: the memory limit of 1 MB is used up
       help: give it more memory with `--memory MB`
-      help: bound the number of threads that live at once with `--threads N`
     ");
     for wrong in [["--timeout", "0"], ["--timeout", "soon"], ["--memory", "0"], ["--memory", "1T"]] {
         assert_eq!(run(&["check", wrong[0], wrong[1], "x.bp"]).code, 2, "{wrong:?}");

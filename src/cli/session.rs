@@ -133,7 +133,7 @@ impl Session {
     /// nor its memory.
     pub fn begin(&self) -> Run<'_> {
         {
-            let _waiting = self.interrupt.during(Phase::Reading);
+            let _waiting = self.interrupt.during(Phase::Waiting);
             self.last.borrow().wait_for_threads();
         }
         let (budget, watch) = Budget::start(self.limits);
@@ -147,15 +147,15 @@ impl Session {
 }
 
 impl Run<'_> {
-    /// Reads something; Ctrl-C ends the process.
+    /// Reads something, with an eye on Ctrl-C.
     ///
     /// # Errors
-    /// If the limits are reached before everything is read.
+    /// If the limits are reached, or Ctrl-C comes, before everything is read.
     pub fn reading<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Budget) -> T + Send + 'static,
     ) -> Result<T, Reason> {
-        let _reading = self.session.interrupt.during(Phase::Reading);
+        let _reading = self.session.interrupt.during(Phase::Working(self.budget.clone()));
         let budget = self.budget.clone();
         let read = match aside(&self.budget, STACK, WHILE_READING, move || read(&budget), || ()) {
             Ok(read) => read,
@@ -178,7 +178,7 @@ impl Run<'_> {
         work: impl FnOnce(&Budget, &dyn Progress) -> T + Send + 'static,
     ) -> (Result<T, Reason>, Vec<(String, u64)>) {
         let Self { session, budget, .. } = self;
-        let _checking = session.interrupt.during(Phase::Checking(budget.clone()));
+        let _working = session.interrupt.during(Phase::Working(budget.clone()));
         let progress = Arc::new(Counting::new(progress::for_terminal(session.quiet, name)));
         let work = {
             let (budget, progress) = (budget.clone(), Arc::clone(&progress));
