@@ -7,9 +7,12 @@
 //!
 //! The budget also says whether the proofs of the SAT solver are checked, see [`Budget::with_checked_proofs`].
 
+pub mod aside;
+
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cusp_solvers::{Inclusion, Interrupt, SatSolver, Solvers};
@@ -47,11 +50,16 @@ pub struct Budget {
     /// Used if the system has no thread left for a [`Watch`]: then every call of [`Budget::exhausted`] looks at the
     /// clock instead.
     unwatched: Option<Arc<Unwatched>>,
+    /// Threads that went on when the budget was used up.
+    left_behind: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-/// What is needed to watch the limits without a thread.
+/// What is needed to watch the limits without a thread: engines and solvers look at the clock themselves.
 #[derive(Debug)]
 struct Unwatched {
+    limits: Limits,
+    /// That of the budget.
+    stop: Arc<AtomicU8>,
     begin: Instant,
     /// A counter of calls; memory is measured at every 256th call.
     asked: AtomicU8,
@@ -94,12 +102,21 @@ impl Budget {
     /// A budget with these limits, which are watched as long as the returned guard lives.
     #[must_use]
     pub fn start(limits: Limits) -> (Self, Watch) {
-        let mut budget = Self { limits, ..Self::default() };
+        let budget = Self { limits, ..Self::default() };
         let watch = Watch::start(&budget);
-        if watch.is_missing(limits) {
-            budget.unwatched = Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) }));
-        }
+        let is_missing = watch.is_missing(limits) && budget.exhausted().is_none();
+        let budget = if is_missing { Self::unwatched(limits) } else { budget };
         (budget, watch)
+    }
+
+    /// A budget with these limits that no thread watches.
+    fn unwatched(limits: Limits) -> Self {
+        let stop = Arc::default();
+        let (begin, asked) = (Instant::now(), AtomicU8::new(0));
+        let unwatched = Arc::new(Unwatched { limits, stop: Arc::clone(&stop), begin, asked });
+        let asked = Arc::clone(&unwatched);
+        let interrupt = Interrupt::asking(move || asked.is_over());
+        Self { limits, stop, interrupt, unwatched: Some(unwatched), ..Self::default() }
     }
 
     /// This budget with other solvers.
@@ -119,6 +136,7 @@ impl Budget {
             solvers: self.solvers.clone(),
             proofs: self.proofs.clone(),
             unwatched: None,
+            left_behind: Arc::clone(&self.left_behind),
         }
     }
 
@@ -178,25 +196,13 @@ impl Budget {
     #[must_use]
     pub fn exhausted(&self) -> Option<Reason> {
         if let Some(unwatched) = &self.unwatched {
-            self.look(unwatched);
+            unwatched.is_over();
         }
         match self.stop.load(Ordering::Relaxed) {
             GO_ON => self.whole.as_ref().and_then(|whole| whole.exhausted()),
             TIME => Some(Reason::Timeout(self.limits.time.unwrap_or_default())),
             MEMORY => Some(Reason::Memory { limit: self.limits.memory.unwrap_or_default() }),
             _ => Some(Reason::Interrupted),
-        }
-    }
-
-    /// Checks the limits, as a [`Watch`] would.
-    fn look(&self, unwatched: &Unwatched) {
-        let Limits { time, memory } = self.limits;
-        if time.is_some_and(|limit| unwatched.begin.elapsed() >= limit) {
-            self.stop_with(TIME);
-        }
-        let looks_at_memory = unwatched.asked.fetch_add(1, Ordering::Relaxed) == 0;
-        if looks_at_memory && memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
-            self.stop_with(MEMORY);
         }
     }
 
@@ -207,11 +213,29 @@ impl Budget {
     }
 }
 
+impl Unwatched {
+    /// Checks the limits, as a [`Watch`] would, and says whether the run must end.
+    fn is_over(&self) -> bool {
+        let Limits { time, memory } = self.limits;
+        let stop_with = |cause| {
+            let _ = self.stop.compare_exchange(GO_ON, cause, Ordering::Relaxed, Ordering::Relaxed);
+        };
+        if time.is_some_and(|limit| self.begin.elapsed() >= limit) {
+            stop_with(TIME);
+        }
+        let looks_at_memory = self.asked.fetch_add(1, Ordering::Relaxed) == 0;
+        if looks_at_memory && memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
+            stop_with(MEMORY);
+        }
+        self.stop.load(Ordering::Relaxed) != GO_ON
+    }
+}
+
 /// Watches time and memory in a thread, until it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     done: Arc<AtomicU8>,
-    thread: Option<std::thread::JoinHandle<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Watch {
@@ -223,6 +247,11 @@ impl Watch {
         let done = Arc::new(AtomicU8::new(GO_ON));
         let Limits { time, memory } = budget.limits;
         if time.is_none() && memory.is_none() {
+            return Self { done, thread: None };
+        }
+        if memory.is_some_and(|limit| resident_memory().is_some_and(|used| used > limit)) {
+            // Nothing fits into this limit, so what is said does not depend on when the thread begins.
+            budget.stop_with(MEMORY);
             return Self { done, thread: None };
         }
         let ended = Arc::clone(&done);
@@ -288,6 +317,20 @@ pub fn resident_memory() -> Option<u64> {
     kilobytes("/proc/self/status", "VmRSS:").map(|kilobytes| kilobytes << 10)
 }
 
+/// The processor time that all threads of the process have used, if the system tells.
+#[must_use]
+pub fn cpu_time() -> Option<Duration> {
+    // The scheduler counts in nanoseconds, but for one thread only; this table counts in ticks, of which every system
+    // that has it tells programs that a second has a hundred.
+    const TICK: Duration = Duration::from_millis(10);
+    let table = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may contain anything. The state follows it; the 12th and 13th fields
+    // from there on are the times in the program and in the system.
+    let (_, fields) = table.rsplit_once(") ")?;
+    let mut times = fields.split(' ').skip(11).map_while(|field| field.parse::<u32>().ok());
+    Some(TICK * times.next()?.checked_add(times.next()?)?)
+}
+
 /// The largest number of bytes of memory that were in use so far, if the system tells.
 #[must_use]
 pub fn peak_memory() -> Option<u64> {
@@ -325,14 +368,11 @@ mod tests {
 
     #[test]
     fn limits_hold_without_a_thread_that_watches() {
-        let unwatched = |time, memory| Budget {
-            limits: Limits { time, memory },
-            unwatched: Some(Arc::new(Unwatched { begin: Instant::now(), asked: AtomicU8::new(0) })),
-            ..Budget::default()
-        };
+        let unwatched = |time, memory| Budget::unwatched(Limits { time, memory });
         let late = unwatched(Some(Duration::ZERO), None);
         assert_eq!(late.part().exhausted(), Some(Reason::Timeout(Duration::ZERO)));
-        assert!(late.interrupt.is_requested());
+        // A solver that runs all the time asks only this.
+        assert!(unwatched(Some(Duration::ZERO), None).part().solver_interrupt().is_requested());
         assert_eq!(unwatched(None, Some(1)).exhausted(), Some(Reason::Memory { limit: 1 }));
         assert_eq!(unwatched(Some(Duration::from_secs(3600)), Some(1 << 60)).exhausted(), None);
     }

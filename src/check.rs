@@ -61,7 +61,24 @@ pub struct Checked {
 /// # Errors
 /// All findings about the text, if at least one of them is an error.
 pub fn prepare(source: &Source, options: &Options) -> Result<Prepared, Vec<Diagnostic>> {
-    let (ast, mut findings) = syntax::parse(source, options.dialect);
+    prepare_within(source, options, &Budget::unlimited())
+}
+
+/// Reads a program and turns it into a question. When the budget is used up, reading ends early; the result is then only
+/// good for saying so.
+///
+/// # Errors
+/// All findings about the text, if at least one of them is an error.
+pub fn prepare_within(
+    source: &Source,
+    options: &Options,
+    budget: &Budget,
+) -> Result<Prepared, Vec<Diagnostic>> {
+    let stop = || budget.exhausted().is_some();
+    let (ast, mut findings) = syntax::parse_unless(source, options.dialect, &stop);
+    if stop() {
+        return Err(findings);
+    }
     // A tree with holes is resolved too, so that one run reports as much as can be known.
     let (names, warnings) = match resolve(&ast) {
         Ok(resolved) => resolved,
@@ -114,7 +131,7 @@ pub fn check(
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Result<Checked, Vec<Diagnostic>> {
-    let prepared = Box::new(prepare(source, options)?);
+    let prepared = Box::new(prepare_within(source, options, budget)?);
     let answer = pipeline::answer(&prepared.task, options.setup, budget, progress);
     Ok(Checked { prepared, answer })
 }

@@ -135,8 +135,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>, leave_at_once: fn()) -> Sta
         options::Command::Replay(args) => replay::run(&args, &mut output, leave_at_once),
         options::Command::Cover(args) => cover::run(&args, &mut output, leave_at_once),
         options::Command::Cutoff(args) => cutoff::run(&args, &mut output, leave_at_once),
-        options::Command::Engines(args) => engines::run(&args, &mut output),
-        options::Command::Fmt(args) => fmt::run(&args, &mut output),
+        options::Command::Engines(args) => engines::run(&args, &mut output, leave_at_once),
+        options::Command::Fmt(args) => fmt::run(&args, &mut output, leave_at_once),
         options::Command::Solvers(args) => solvers::run(&args, &mut output),
     };
     match output.failure() {

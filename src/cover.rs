@@ -80,11 +80,20 @@ impl Input {
     /// # Errors
     /// When there is no such text.
     pub fn load(path: &Path, options: &Options) -> Result<Self, LoadError> {
-        let source = Source::load(path)?;
+        Self::load_unless(path, options, &|| false)
+    }
+
+    /// Like [`Input::load`], but ends when `stop` says so.
+    ///
+    /// # Errors
+    /// The same, and if `stop` ended it.
+    pub fn load_unless(path: &Path, options: &Options, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
+        let source = Source::load_unless(path, stop)?;
         let format = Format::of(path, &source);
         let beside = path.with_extension("prop");
         let wanted = format == Format::Tts && options.targets.is_empty();
-        let property = if wanted && beside.is_file() { Some(Source::load(&beside)?) } else { None };
+        let property =
+            if wanted && beside.is_file() { Some(Source::load_unless(&beside, stop)?) } else { None };
         Ok(Self { source, format, property })
     }
 }
@@ -132,12 +141,13 @@ pub fn prepare(input: &Input, options: &Options) -> Result<Prepared, Vec<Finding
     prepare_within(input, options, &Budget::unlimited())
 }
 
-/// Reads a net and what is asked of it. When the budget is used up, reading large thread transition systems ends early;
-/// the result is then only good for saying so.
+/// Reads a net and what is asked of it. When the budget is used up, reading ends early; the result is then only good for
+/// saying so.
 ///
 /// # Errors
 /// All findings about the texts, if at least one of them is an error.
 pub fn prepare_within(input: &Input, options: &Options, budget: &Budget) -> Result<Prepared, Vec<Findings>> {
+    let stop = || budget.exhausted().is_some();
     let about_net = |diagnostics| vec![Findings { about_property: false, diagnostics }];
     let complete = |ending: &str| {
         if options.initial.is_none() && options.targets.is_empty() {
@@ -152,13 +162,13 @@ pub fn prepare_within(input: &Input, options: &Options, budget: &Budget) -> Resu
     let mut prepared = match input.format {
         Format::Spec => {
             complete(".spec")?;
-            let (net, warnings) = spec::parse(&input.source).map_err(about_net)?;
+            let (net, warnings) = spec::parse_unless(&input.source, &stop).map_err(about_net)?;
             Prepared { net, warnings: about_net(warnings), notes: Vec::new() }
         }
         Format::Tts => prepare_tts(input, options, budget)?,
         Format::Cm => {
             complete(".cm")?;
-            let (system, mut warnings) = cm::parse(&input.source).map_err(about_net)?;
+            let (system, mut warnings) = cm::parse_unless(&input.source, &stop).map_err(about_net)?;
             let (net, more) = cm::compile(&system).map_err(about_net)?;
             warnings.extend(more);
             Prepared { net, warnings: about_net(warnings), notes: Vec::new() }

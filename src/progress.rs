@@ -18,6 +18,9 @@ pub trait Progress: Send + Sync {
 
     /// A figure about the work that was done, for `--stats`. Said once, at the end.
     fn count(&self, _what: &str, _number: u64) {}
+
+    /// From now on nothing is shown, whatever is said.
+    fn end(&self) {}
 }
 
 /// Says nothing.
@@ -55,5 +58,9 @@ impl Progress for Counting {
 
     fn count(&self, what: &str, number: u64) {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner).push((what.to_owned(), number));
+    }
+
+    fn end(&self) {
+        self.inner.end();
     }
 }

@@ -87,32 +87,47 @@ impl Source {
     /// # Errors
     /// If the file does not exist, cannot be read, is a directory, is too large, or is not a text file.
     pub fn load(path: &Path) -> Result<Self, LoadError> {
+        Self::load_unless(path, &|| false)
+    }
+
+    /// Like [`Source::load`], but ends when `stop` says so, which is asked after every block.
+    ///
+    /// # Errors
+    /// The same, and if `stop` ended it.
+    pub fn load_unless(path: &Path, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
+        let name = Self::name_of(path);
         if path == Path::new("-") {
-            return Self::read("<stdin>".to_owned(), std::io::stdin().lock());
+            return Self::read(name, std::io::stdin().lock(), stop);
         }
-        let name = path.display().to_string();
         let fail = |message: String| LoadError { name: name.clone(), message };
         let file = File::open(path).map_err(|e| fail(plain_io_message(&e)))?;
         if file.metadata().is_ok_and(|m| m.is_dir()) {
             return Err(fail("is a directory, not a program".to_owned()));
         }
-        Self::read(name, file)
+        Self::read(name, file, stop)
     }
 
-    fn read(name: String, mut input: impl Read) -> Result<Self, LoadError> {
+    /// The name that messages show for a file, or for standard input.
+    #[must_use]
+    pub fn name_of(path: &Path) -> String {
+        if path == Path::new("-") { "<stdin>".to_owned() } else { path.display().to_string() }
+    }
+
+    fn read(name: String, mut input: impl Read, stop: &dyn Fn() -> bool) -> Result<Self, LoadError> {
         let fail = |name: &str, message: String| LoadError { name: name.to_owned(), message };
         let mut bytes = Vec::new();
-        // The first block is examined by itself, so that a large binary file is not read completely.
-        for limit in [1 << 16, MAX_INPUT_BYTES + 1] {
-            let room = limit - bytes.len() as u64;
-            input
-                .by_ref()
-                .take(room)
-                .read_to_end(&mut bytes)
-                .map_err(|e| fail(&name, plain_io_message(&e)))?;
-            if let Some(at) = bytes.iter().position(|&b| is_binary(b)) {
+        // Every block is examined by itself, so that a large binary file is not read completely.
+        loop {
+            let begin = bytes.len();
+            let more =
+                read_block(&mut input, &mut bytes, stop).map_err(|e| fail(&name, plain_io_message(&e)))?;
+            if let Some(at) = bytes[begin..].iter().position(|&b| is_binary(b)) {
+                let at = begin + at;
                 let message = format!("is not a text file: byte {at} is 0x{:02x}", bytes[at]);
                 return Err(fail(&name, message));
+            }
+            if !more || bytes.len() as u64 > MAX_INPUT_BYTES {
+                break;
             }
         }
         if bytes.len() as u64 > MAX_INPUT_BYTES {
@@ -188,6 +203,27 @@ fn latin1(bytes: &[u8]) -> String {
     bytes.iter().map(|&b| char::from(b)).collect()
 }
 
+/// Reads everything from a file, unless `stop` ends it, which is asked after every block.
+///
+/// # Errors
+/// If the file cannot be read, or `stop` ended it.
+pub fn read_file_unless(path: &Path, stop: &dyn Fn() -> bool) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    while read_block(&mut file, &mut bytes, stop)? {}
+    Ok(bytes)
+}
+
+/// Reads one more block, and says whether there may be another one.
+fn read_block(input: &mut impl Read, bytes: &mut Vec<u8>, stop: &dyn Fn() -> bool) -> std::io::Result<bool> {
+    const BLOCK: u64 = 1 << 20;
+    let read = input.by_ref().take(BLOCK).read_to_end(bytes)?;
+    if stop() {
+        return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, "there is no time or memory left"));
+    }
+    Ok(read > 0)
+}
+
 fn is_binary(byte: u8) -> bool {
     byte < 0x20 && !matches!(byte, b'\t' | b'\n' | b'\r' | 0x0b | 0x0c | 0x1a) || byte == 0x7f
 }
@@ -216,14 +252,14 @@ mod tests {
 
     #[test]
     fn binary_input_is_named_as_such() {
-        let error = Source::read("x".to_owned(), &b"decl a;\0"[..]).expect_err("a NUL byte");
+        let error = Source::read("x".to_owned(), &b"decl a;\0"[..], &|| false).expect_err("a NUL byte");
         assert_eq!(error.message, "is not a text file: byte 7 is 0x00");
     }
 
     #[test]
     fn other_texts_are_written_like_the_one_that_was_read() {
         for bytes in [&b"// caf\xe9\n"[..], b"\xef\xbb\xbf// caf\xc3\xa9\n", b"// caf\xc3\xa9\n"] {
-            let source = Source::read("x".to_owned(), bytes).expect("text");
+            let source = Source::read("x".to_owned(), bytes, &|| false).expect("text");
             assert_eq!(source.text(), "// caf\u{e9}\n");
             assert_eq!(source.encode(source.text()), bytes);
         }
@@ -231,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_latin1_comment_is_text() {
-        let source = Source::read("x".to_owned(), &b"// caf\xe9\n"[..]).expect("text");
+        let source = Source::read("x".to_owned(), &b"// caf\xe9\n"[..], &|| false).expect("text");
         assert_eq!(source.line(1), "// café");
     }
 }

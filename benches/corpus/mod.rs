@@ -32,6 +32,11 @@ pub fn manifest(words: &[String]) -> Vec<Entry> {
     entries.filter(|entry| words.is_empty() || words.iter().any(|word| entry.name.contains(word))).collect()
 }
 
+/// Where a file of the manifest is.
+pub fn path(name: &str) -> PathBuf {
+    shared_corpus().join(name)
+}
+
 /// What every bench of nets understands.
 pub struct Arguments {
     /// Seconds of processor time for one run.

@@ -3,6 +3,7 @@
 //! Invariant (sticky): a requested interrupt stays requested until it is cleared, so a request that arrives between
 //! two calls of `solve` is never lost.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,10 +16,22 @@ pub struct Interrupt {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Shared {
     requested: AtomicBool,
     parent: Option<Interrupt>,
+    /// Asked whenever somebody wants to know.
+    also: Option<Box<Question>>,
+}
+
+/// A question whose answer may be that solvers have to stop.
+type Question = dyn Fn() -> bool + Send + Sync;
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { requested, parent, also: _ } = self;
+        f.debug_struct("Shared").field("requested", requested).field("parent", parent).finish_non_exhaustive()
+    }
 }
 
 impl Interrupt {
@@ -31,9 +44,14 @@ impl Interrupt {
     /// A new interrupt that counts as requested also whenever `self` is requested.
     #[must_use]
     pub fn child(&self) -> Interrupt {
-        Interrupt {
-            shared: Arc::new(Shared { requested: AtomicBool::new(false), parent: Some(self.clone()) }),
-        }
+        Interrupt { shared: Arc::new(Shared { parent: Some(self.clone()), ..Shared::default() }) }
+    }
+
+    /// An interrupt that counts as requested also whenever this question is answered with yes. Solvers ask it often,
+    /// so it has to be answered quickly.
+    #[must_use]
+    pub fn asking(question: impl Fn() -> bool + Send + Sync + 'static) -> Interrupt {
+        Interrupt { shared: Arc::new(Shared { also: Some(Box::new(question)), ..Shared::default() }) }
     }
 
     /// Asks to stop. May be called from any thread, any number of times.
@@ -51,7 +69,8 @@ impl Interrupt {
     pub fn is_requested(&self) -> bool {
         let mut current = Some(self);
         while let Some(interrupt) = current {
-            if interrupt.shared.requested.load(Ordering::Acquire) {
+            let Shared { requested, also, .. } = &*interrupt.shared;
+            if requested.load(Ordering::Acquire) || also.as_ref().is_some_and(|question| question()) {
                 return true;
             }
             current = interrupt.shared.parent.as_ref();
@@ -83,6 +102,16 @@ mod tests {
         parent.request();
         left.clear();
         assert!(left.is_requested() && right.is_requested());
+    }
+
+    #[test]
+    fn a_question_is_asked_through_children() {
+        let answer = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let asked = std::sync::Arc::clone(&answer);
+        let child = Interrupt::asking(move || asked.load(std::sync::atomic::Ordering::Relaxed)).child();
+        assert!(!child.is_requested());
+        answer.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(child.is_requested());
     }
 
     #[test]

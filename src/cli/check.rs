@@ -1,14 +1,18 @@
 //! `cusp check`.
 
+use std::convert::identity;
 use std::fmt::Write;
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::budget::Budget;
 use crate::check::{self, Checked, Prepared, ThreadLimit};
 use crate::diagnostic::Diagnostic;
-use crate::evidence::Verdict;
 use crate::evidence::text::{self, Evidence};
+use crate::evidence::{Reason, Verdict};
 use crate::model::Task;
 use crate::pipeline::{self, Answer};
+use crate::progress::Progress;
 use crate::report::json::{Header, Report};
 use crate::report::output::Output;
 use crate::report::{self, Detail, Subject, View, diagnostics};
@@ -18,7 +22,7 @@ use crate::syntax::ast::Dialect;
 use super::Status;
 use super::options::CheckArgs;
 use super::outfile::OutFile;
-use super::session::{Session, failure_reports, rejection_report};
+use super::session::{Run, Session, failure_reports, rejection_report, unless_stopped};
 use super::tally::Tally;
 
 /// The name of the command in JSON.
@@ -73,32 +77,45 @@ struct Found<'a> {
 
 impl Command<'_> {
     fn one_file(&self, file: &Path, certificate: Option<OutFile>, output: &mut Output) -> Status {
-        let source = match self.session.reading(|| Source::load(file)) {
-            Ok(source) => source,
-            Err(error) => {
-                let status = Status::BadInput;
-                if self.args.json {
-                    output.answer(&Header::unreadable(COMMAND, &error, status.code()).line());
-                } else {
-                    output.message(&diagnostics::load_error(&error));
+        let run = self.session.begin();
+        let path = file.to_owned();
+        let source =
+            match run.reading(move |budget| Source::load_unless(&path, &|| budget.exhausted().is_some())) {
+                Ok(Ok(source)) => Arc::new(source),
+                Err(reason) => return self.unanswered(&Source::name_of(file), &reason, output),
+                Ok(Err(error)) => {
+                    let status = Status::BadInput;
+                    if self.args.json {
+                        output.answer(&Header::unreadable(COMMAND, &error, status.code()).line());
+                    } else {
+                        output.message(&diagnostics::load_error(&error));
+                    }
+                    return status;
                 }
-                return status;
+            };
+        if self.args.all {
+            return self.each_assertion(&source, run, output);
+        }
+        let work = {
+            let (source, options) = (Arc::clone(&source), self.options.clone());
+            move |budget: &Budget, progress: &dyn Progress| {
+                unless_stopped(check::check(&source, &options, budget, progress), budget)
             }
         };
-        if self.args.all {
-            return self.each_assertion(&source, output);
-        }
-        let (checked, counts) = self.session.within_limits(source.name(), output, |budget, progress| {
-            check::check(&source, &self.options, budget, progress)
-        });
-        match checked {
-            Ok(Checked { prepared, answer }) => {
+        let (checked, counts) = run.within_limits(source.name(), output, work);
+        match checked.and_then(identity) {
+            Err(reason) => self.unanswered(source.name(), &reason, output),
+            Ok(Ok(Checked { prepared, answer })) => {
                 let (task, counts) = (&prepared.task, counts.as_slice());
                 let found = Found { prepared: &prepared, task, assertion: None, answer: &answer, counts };
                 self.answer(&source, &found, certificate, output)
             }
-            Err(findings) => self.bad_input(&source, &findings, output),
+            Ok(Err(findings)) => self.bad_input(&source, &findings, output),
         }
+    }
+
+    fn unanswered(&self, file: &str, reason: &Reason, output: &mut Output) -> Status {
+        self.session.unanswered(self.args.json.then_some(COMMAND), file, reason, output)
     }
 
     fn bad_input(&self, source: &Source, findings: &[Diagnostic], output: &mut Output) -> Status {
@@ -114,11 +131,19 @@ impl Command<'_> {
     }
 
     /// Every assertion on its own, with the others assumed.
-    fn each_assertion(&self, source: &Source, output: &mut Output) -> Status {
-        let prepared = match check::prepare(source, &self.options) {
-            Ok(prepared) => prepared,
-            Err(findings) => return self.bad_input(source, &findings, output),
+    fn each_assertion(&self, source: &Arc<Source>, run: Run<'_>, output: &mut Output) -> Status {
+        let work = {
+            let (source, options) = (Arc::clone(source), self.options.clone());
+            move |budget: &Budget, _: &dyn Progress| {
+                unless_stopped(check::prepare_within(&source, &options, budget), budget)
+            }
         };
+        let prepared = match run.within_limits(source.name(), output, work).0.and_then(identity) {
+            Ok(Ok(prepared)) => prepared,
+            Ok(Err(findings)) => return self.bad_input(source, &findings, output),
+            Err(reason) => return self.unanswered(source.name(), &reason, output),
+        };
+        drop(run);
         if !self.args.quiet && !self.args.json {
             self.remarks(source, &prepared, output);
         }
@@ -128,10 +153,15 @@ impl Command<'_> {
             if self.session.is_over(output) {
                 break;
             }
-            let task = prepared.task.only_assertion(procedure, edge);
-            let (answer, counts) = self.session.within_limits(source.name(), output, |budget, progress| {
-                pipeline::answer(&task, self.options.setup, budget, progress)
-            });
+            let task = Arc::new(prepared.task.only_assertion(procedure, edge));
+            let work = {
+                let (task, setup) = (Arc::clone(&task), self.options.setup);
+                move |budget: &Budget, progress: &dyn Progress| {
+                    pipeline::answer(&*task, setup, budget, progress)
+                }
+            };
+            let (answer, counts) = self.session.begin().within_limits(source.name(), output, work);
+            let answer = answer.unwrap_or_else(Answer::unknown);
             let span = task.program.procedure(procedure).edge(edge).span;
             let found = Found {
                 prepared: &prepared,

@@ -1,22 +1,27 @@
 //! `cusp cover`.
 
+use std::convert::identity;
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::budget::Budget;
 use crate::certify::CertifiedNet;
 use crate::cover::{self, Covered, Input, Prepared};
 use crate::diagnostic::Findings;
 use crate::pipeline::Answer;
+use crate::progress::Progress;
 use crate::report::json::Header;
 use crate::report::json::net::{Extent, NetReport};
 use crate::report::nets::{self, NetSubject};
 use crate::report::output::Output;
 use crate::report::{Detail, View, diagnostics};
+use crate::source::Source;
 
 use super::Status;
 use super::check::notes;
 use super::options::CoverArgs;
 use super::outfile::OutFile;
-use super::session::{Session, failure_reports, rejection_report};
+use super::session::{Run, Session, failure_reports, rejection_report, unless_stopped};
 
 /// The name of the command in JSON.
 const COMMAND: &str = "cover";
@@ -50,17 +55,23 @@ struct Command<'a> {
 impl Command<'_> {
     fn one_file(&self, file: &Path, proof: Option<OutFile>, output: &mut Output) -> Status {
         let json = self.args.json;
-        let input = match load(COMMAND, file, &self.options, self.session, json, output) {
+        let run = self.session.begin();
+        let input = match load(COMMAND, file, &self.options, &run, json, output) {
             Ok(input) => input,
             Err(status) => return status,
         };
         let name = input.source.name();
-        let (covered, _) = self.session.within_limits(name, output, |budget, progress| {
-            cover::cover(&input, &self.options, budget, progress)
-        });
-        let Covered { prepared, answer } = match covered {
-            Ok(covered) => covered,
-            Err(found) => return bad_input(COMMAND, &input, &found, json, output),
+        let work = {
+            let (input, options) = (Arc::clone(&input), self.options.clone());
+            move |budget: &Budget, progress: &dyn Progress| {
+                unless_stopped(cover::cover(&input, &options, budget, progress), budget)
+            }
+        };
+        let (covered, _) = run.within_limits(name, output, work);
+        let Covered { prepared, answer } = match covered.and_then(identity) {
+            Ok(Ok(covered)) => covered,
+            Err(reason) => return run.session.unanswered(json.then_some(COMMAND), name, &reason, output),
+            Ok(Err(found)) => return bad_input(COMMAND, &input, &found, json, output),
         };
         let Answer { result, engine, failures } = &answer;
         output.message(&failure_reports(failures, name));
@@ -142,19 +153,27 @@ pub(super) fn load(
     command: &'static str,
     file: &Path,
     options: &cover::Options,
-    session: &Session,
+    run: &Run<'_>,
     json: bool,
     output: &mut Output,
-) -> Result<Input, Status> {
-    session.reading(|| Input::load(file, options)).map_err(|error| {
-        let status = Status::BadInput;
-        if json {
-            output.answer(&Header::unreadable(command, &error, status.code()).line());
-        } else {
-            output.message(&diagnostics::load_error(&error));
+) -> Result<Arc<Input>, Status> {
+    let (path, options) = (file.to_owned(), options.clone());
+    let read = move |budget: &Budget| Input::load_unless(&path, &options, &|| budget.exhausted().is_some());
+    match run.reading(read) {
+        Ok(Ok(input)) => Ok(Arc::new(input)),
+        Ok(Err(error)) => {
+            let status = Status::BadInput;
+            if json {
+                output.answer(&Header::unreadable(command, &error, status.code()).line());
+            } else {
+                output.message(&diagnostics::load_error(&error));
+            }
+            Err(status)
         }
-        status
-    })
+        Err(reason) => {
+            Err(run.session.unanswered(json.then_some(command), &Source::name_of(file), &reason, output))
+        }
+    }
 }
 
 /// Reports what is wrong with the texts of a net.

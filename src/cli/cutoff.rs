@@ -1,13 +1,17 @@
 //! `cusp cutoff`.
 
+use std::convert::identity;
 use std::path::Path;
+use std::sync::Arc;
 
+use crate::budget::Budget;
 use crate::cover;
-use crate::diagnostic::{Diagnostic, Findings};
+use crate::diagnostic::Diagnostic;
 use crate::engines::cutoff::Patience;
 use crate::evidence::cutoff::Found;
 use crate::evidence::{NetVerdict, Reason};
 use crate::pipeline::cutoff::{Answer, Failure, cutoff};
+use crate::progress::Progress;
 use crate::report::json::Header;
 use crate::report::output::Output;
 use crate::report::{cutoff as report, diagnostics};
@@ -16,7 +20,7 @@ use crate::source::Span;
 use super::Status;
 use super::cover::{bad_input, findings, load};
 use super::options::CutoffArgs;
-use super::session::{Session, rejection_report};
+use super::session::{Session, rejection_report, unless_stopped};
 
 /// The name of the command in JSON.
 const COMMAND: &str = "cutoff";
@@ -29,23 +33,27 @@ pub fn run(args: &CutoffArgs, output: &mut Output, leave_at_once: fn()) -> Statu
 
 fn one_file(args: &CutoffArgs, file: &Path, session: &Session, output: &mut Output) -> Status {
     let options = args.nets.options();
-    let input = match load(COMMAND, file, &options, session, args.json, output) {
+    let run = session.begin();
+    let input = match load(COMMAND, file, &options, &run, args.json, output) {
         Ok(input) => input,
         Err(status) => return status,
     };
     let name = input.source.name();
-    // Reading the net as a system is part of the work, so the time starts before it.
-    let (done, _) = session.within_limits(name, output, |budget, progress| {
-        let prepared = cover::prepare_within(&input, &options, budget)?;
-        let answer = cutoff(&prepared.net, Patience::default(), budget, progress);
-        Ok((prepared, answer))
-    });
-    let (prepared, answer) = match done {
-        Ok(done) => done,
-        Err(found) => {
-            let found: Vec<Findings> = found;
-            return bad_input(COMMAND, &input, &found, args.json, output);
+    let work = {
+        let input = Arc::clone(&input);
+        move |budget: &Budget, progress: &dyn Progress| {
+            let prepared = unless_stopped(cover::prepare_within(&input, &options, budget), budget)?;
+            Ok(prepared.map(|prepared| {
+                let answer = cutoff(&prepared.net, Patience::default(), budget, progress);
+                (prepared, answer)
+            }))
         }
+    };
+    let (done, _) = run.within_limits(name, output, work);
+    let (prepared, answer) = match done.and_then(identity) {
+        Ok(Ok(done)) => done,
+        Ok(Err(found)) => return bad_input(COMMAND, &input, &found, args.json, output),
+        Err(reason) => return session.unanswered(args.json.then_some(COMMAND), name, &reason, output),
     };
     if !args.quiet && !args.json {
         let text = findings(&input, &prepared.warnings, output.colours_messages());

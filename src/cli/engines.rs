@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::budget::Budget;
 use crate::check;
 use crate::cover::{self, Format, Input};
 use crate::engines::Bounds;
@@ -13,10 +14,11 @@ use crate::net::Net;
 use crate::pipeline::table::{AUTO, AUTO_IDEA, HasEngines, Row};
 use crate::report::json::header::line;
 use crate::report::output::Output;
-use crate::source::Source;
+use crate::source::{LoadError, Source};
 
 use super::Status;
 use super::options::EnginesArgs;
+use super::session::Session;
 
 /// What is said about one engine.
 #[derive(Serialize)]
@@ -38,17 +40,17 @@ struct Line<'a> {
     refuses: Option<String>,
 }
 
-impl<'a> Line<'a> {
+impl Line<'_> {
     fn of<Q: HasEngines>(row: &Row<Q>, questions: &'static str) -> Self {
         let &Row { name, idea, accepts, shows, evidence, .. } = row;
         let (shows, file) = (shows.words(), None);
         Self { file, questions, engine: name, idea, accepts, shows, evidence, races: None, refuses: None }
     }
 
-    fn about<Q: HasEngines>(row: &Row<Q>, questions: &'static str, file: &'a str, question: &Q) -> Self {
+    fn about<Q: HasEngines>(row: &Row<Q>, questions: &'static str, question: &Q) -> Self {
         let refuses = row.engine(Bounds::default()).accepts(question).err().map(|reason| reason.to_string());
         let races = Some(refuses.is_none() && row.races(question));
-        Self { file: Some(file), races, refuses, ..Self::of(row, questions) }
+        Self { races, refuses, ..Self::of(row, questions) }
     }
 }
 
@@ -56,7 +58,7 @@ const PROGRAM: &str = "program";
 const NET: &str = "net";
 
 /// Shows the table, or what the engines say about files.
-pub fn run(args: &EnginesArgs, output: &mut Output) -> Status {
+pub fn run(args: &EnginesArgs, output: &mut Output, leave_at_once: fn()) -> Status {
     if args.files.is_empty() {
         let programs = Task::ENGINES.iter().map(|row| Line::of(row, PROGRAM));
         let nets = Net::ENGINES.iter().map(|row| Line::of(row, NET));
@@ -64,43 +66,49 @@ pub fn run(args: &EnginesArgs, output: &mut Output) -> Status {
         output.answer(&if args.json { lines.iter().map(line).collect() } else { table(&lines) });
         return Status::Safe;
     }
-    let mut status = Status::Safe;
-    for file in &args.files {
-        if output.is_closed() {
-            break;
-        }
-        let name = file.display().to_string();
-        match about(args, file, &name) {
-            Ok(lines) => {
-                output.answer(&if args.json {
-                    lines.iter().map(line).collect()
-                } else {
-                    verdicts(&name, &lines)
-                });
-            }
-            Err(sentence) => {
-                output.message(&format!("error: {sentence}\n"));
-                status = Status::BadInput;
-            }
-        }
-    }
-    status
+    let session = Session::new(args.limits.limits(), true, leave_at_once);
+    session.each_file(&args.files, false, output, |file, output| one_file(args, file, &session, output))
 }
 
-/// What the engines say about one file.
-fn about<'a>(args: &EnginesArgs, file: &Path, name: &'a str) -> Result<Vec<Line<'a>>, String> {
+fn one_file(args: &EnginesArgs, file: &Path, session: &Session, output: &mut Output) -> Status {
+    let (path, options) = (file.to_owned(), args.program.options());
+    let asked = session.begin().reading(move |budget| about(&path, &options, budget));
+    let name = file.display().to_string();
+    match asked {
+        Ok(Ok(lines)) => {
+            let lines: Vec<Line<'_>> =
+                lines.into_iter().map(|line| Line { file: Some(&name), ..line }).collect();
+            output.answer(&if args.json {
+                lines.iter().map(line).collect()
+            } else {
+                verdicts(&name, &lines)
+            });
+            Status::Safe
+        }
+        Ok(Err(sentence)) => {
+            output.message(&format!("error: {sentence}\n"));
+            Status::BadInput
+        }
+        Err(reason) => session.unanswered(None, &name, &reason, output),
+    }
+}
+
+/// What the engines say about one file, whose name is not in the lines yet.
+fn about(file: &Path, question: &check::Options, budget: &Budget) -> Result<Vec<Line<'static>>, String> {
+    let stop = || budget.exhausted().is_some();
+    let unreadable = |error: LoadError| format!("`{}` {}", error.name, error.message);
+    let name = file.display();
     if is_net(file) {
         let options = cover::Options::default();
-        let input =
-            Input::load(file, &options).map_err(|error| format!("`{}` {}", error.name, error.message))?;
-        let prepared = cover::prepare(&input, &options)
+        let input = Input::load_unless(file, &options, &stop).map_err(unreadable)?;
+        let prepared = cover::prepare_within(&input, &options, budget)
             .map_err(|_| format!("`{name}` is not a net that can be checked; see `cusp cover {name}`"))?;
-        return Ok(Net::ENGINES.iter().map(|row| Line::about(row, NET, name, &prepared.net)).collect());
+        return Ok(Net::ENGINES.iter().map(|row| Line::about(row, NET, &prepared.net)).collect());
     }
-    let source = Source::load(file).map_err(|error| format!("`{}` {}", error.name, error.message))?;
-    let prepared = check::prepare(&source, &args.program.options())
+    let source = Source::load_unless(file, &stop).map_err(unreadable)?;
+    let prepared = check::prepare_within(&source, question, budget)
         .map_err(|_| format!("`{name}` is not a program that can be checked; see `cusp check {name}`"))?;
-    Ok(Task::ENGINES.iter().map(|row| Line::about(row, PROGRAM, name, &prepared.task)).collect())
+    Ok(Task::ENGINES.iter().map(|row| Line::about(row, PROGRAM, &prepared.task)).collect())
 }
 
 /// Whether a file holds a net, by its ending.

@@ -22,10 +22,10 @@ pub(super) enum Phase {
     /// The next file is not begun.
     #[default]
     Between,
-    /// There is nothing to show yet: the process ends.
-    Reading,
-    /// The engine gives up, and what it knows is shown.
-    Checking(Budget),
+    /// A thread that was left behind has to end before the next file is begun; the process ends instead.
+    Waiting,
+    /// What is being done ends, and what is known by then is shown.
+    Working(Budget),
 }
 
 impl Interrupt {
@@ -61,8 +61,8 @@ impl Interrupt {
     fn apply(&self, state: &State) {
         match &state.phase {
             Phase::Between => {}
-            Phase::Reading => (self.leave_at_once)(),
-            Phase::Checking(budget) => budget.interrupt(),
+            Phase::Waiting => (self.leave_at_once)(),
+            Phase::Working(budget) => budget.interrupt(),
         }
     }
 

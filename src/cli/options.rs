@@ -348,6 +348,10 @@ pub struct EnginesArgs {
     #[command(flatten)]
     pub program: ProgramArgs,
 
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
     /// Write JSON: one object for each engine
     #[arg(long)]
     pub json: bool,
@@ -367,6 +371,10 @@ pub struct FmtArgs {
     /// Change the files in place
     #[arg(long)]
     pub write: bool,
+
+    /// What a file may cost.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 
     /// How to read the programs
     #[arg(long, value_enum, default_value_t = Dialect::Boom)]

@@ -1,37 +1,53 @@
 //! `cusp replay`.
 
+use std::convert::identity;
 use std::fmt::Write;
+use std::sync::Arc;
 
-use crate::certify::certify;
-use crate::check::prepare;
-use crate::evidence::{Certificate, Trace, Verdict, text};
+use crate::budget::Budget;
+use crate::certify::{Certified, Rejection, certify};
+use crate::check::prepare_within;
+use crate::evidence::text::{self, Evidence};
+use crate::evidence::{Certificate, Trace, Verdict};
 use crate::model::Task;
+use crate::progress::Progress;
 use crate::report::output::Output;
 use crate::report::{self, Detail, Subject, View, diagnostics};
-use crate::source::Source;
+use crate::source::{Source, read_file_unless};
 
 use super::Status;
 use super::options::ReplayArgs;
-use super::session::Session;
+use super::session::{Session, unless_stopped};
 
 /// Checks evidence from a file against a program.
 pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Status {
     let session =
         Session::new(args.limits.limits(), args.quiet, leave_at_once).checking_proofs(args.check_proofs);
-    let source = match session.reading(|| Source::load(&args.program)) {
-        Ok(source) => source,
-        Err(error) => {
+    let run = session.begin();
+    let path = args.program.clone();
+    let source = match run.reading(move |budget| Source::load_unless(&path, &|| budget.exhausted().is_some()))
+    {
+        Ok(Ok(source)) => Arc::new(source),
+        Ok(Err(error)) => {
             output.message(&diagnostics::load_error(&error));
             return Status::BadInput;
         }
+        Err(reason) => return session.unanswered(None, &Source::name_of(&args.program), &reason, output),
     };
-    let prepared = match prepare(&source, &args.question.options()) {
-        Ok(prepared) => prepared,
-        Err(findings) => {
+    let work = {
+        let (source, options) = (Arc::clone(&source), args.question.options());
+        move |budget: &Budget, _: &dyn Progress| {
+            unless_stopped(prepare_within(&source, &options, budget), budget)
+        }
+    };
+    let prepared = match run.within_limits(source.name(), output, work).0.and_then(identity) {
+        Ok(Ok(prepared)) => Arc::new(prepared),
+        Ok(Err(findings)) => {
             let colour = output.colours_messages();
             output.message(&diagnostics::findings(&source, &findings, colour));
             return Status::BadInput;
         }
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
     };
     if !args.quiet {
         let colour = output.colours_messages();
@@ -42,28 +58,33 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
         output.message(&remarks);
     }
     let file = args.evidence.display();
-    let evidence = match session.reading(|| std::fs::read(&args.evidence)).map(|bytes| text::read(&bytes)) {
-        Ok(Ok(evidence)) => evidence,
+    let path = args.evidence.clone();
+    let bytes = match run.reading(move |budget| read_file_unless(&path, &|| budget.exhausted().is_some())) {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(error)) => {
+            output.message(&format!("error: cannot read `{file}`: {error}\n"));
+            return Status::BadInput;
+        }
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
+    };
+    let work = {
+        let prepared = Arc::clone(&prepared);
+        move |budget: &Budget, _: &dyn Progress| {
+            let stop = || budget.exhausted().is_some();
+            unless_stopped(text::read_unless(&bytes, &stop), budget).map(|evidence| {
+                drop(bytes);
+                evidence.map(|evidence| check_evidence(&prepared.task, evidence, budget))
+            })
+        }
+    };
+    let (certified, checked) = match run.within_limits(source.name(), output, work).0.and_then(identity) {
+        Ok(Ok(checked)) => checked,
         Ok(Err(error)) => {
             output.message(&format!("error: `{file}`, {error}\n"));
             return Status::BadInput;
         }
-        Err(error) => {
-            output.message(&format!("error: cannot read `{file}`: {error}\n"));
-            return Status::BadInput;
-        }
+        Err(reason) => return session.unanswered(None, source.name(), &reason, output),
     };
-    let task = &prepared.task;
-    let verdict = Verdict::from(evidence);
-    let mut checked = what_was_checked(task, &verdict);
-    let (certified, _) = session.within_limits(source.name(), output, |budget, _| {
-        let certified = certify(task, verdict, budget);
-        if let Some(counts) = budget.checked_proofs() {
-            let (proofs, steps) = (counts.proofs(), counts.steps());
-            let _ = write!(checked, "\nchecked: proofs of the SAT solver (proofs: {proofs}, steps: {steps})");
-        }
-        certified
-    });
     let certified = match certified {
         Ok(certified) => certified,
         Err(rejection) => {
@@ -73,7 +94,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
         }
     };
     let status = Status::of(certified.verdict());
-    let subject = Subject { source: &source, task, certified: &certified, engine: "no" };
+    let subject = Subject { source: &source, task: &prepared.task, certified: &certified, engine: "no" };
     let colour = output.colours_answers();
     if args.quiet {
         output.answer(&report::verdict_line(&subject, colour));
@@ -86,6 +107,22 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
     }
     output.answer(&answer);
     status
+}
+
+/// Checks evidence, and says what that means in plain words.
+fn check_evidence(
+    task: &Task,
+    evidence: Evidence,
+    budget: &Budget,
+) -> (Result<Certified, Rejection>, String) {
+    let verdict = Verdict::from(evidence);
+    let mut checked = what_was_checked(task, &verdict);
+    let certified = certify(task, verdict, budget);
+    if let Some(counts) = budget.checked_proofs() {
+        let (proofs, steps) = (counts.proofs(), counts.steps());
+        let _ = write!(checked, "\nchecked: proofs of the SAT solver (proofs: {proofs}, steps: {steps})");
+    }
+    (certified, checked)
 }
 
 /// What an accepted file shows, in plain words.

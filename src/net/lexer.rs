@@ -40,13 +40,23 @@ const SIGNS: [&str; 32] = [
     "*", "&", "|", "!", "?", "/", ">", "(", ")", "[", "]", "{", "}",
 ];
 
-/// All tokens of a text, the last of which is [`TokenKind::End`].
-pub(super) fn tokens(text: &str, findings: &mut Collector) -> Vec<Token> {
+/// How many bytes, and later how many tokens, are read before it is asked again whether to stop.
+const ASK_AFTER: (usize, usize) = (1 << 16, 1 << 14);
+
+/// All tokens of a text, the last of which is [`TokenKind::End`]. It comes early if `stop` says so.
+pub(super) fn tokens(text: &str, findings: &mut Collector, stop: &dyn Fn() -> bool) -> Vec<Token> {
     let mut tokens = Vec::new();
     let bytes = text.as_bytes();
     let mut first_on_line = true;
     let mut at = 0;
+    let mut ask_at = ASK_AFTER.0;
     while at < bytes.len() {
+        if at >= ask_at {
+            ask_at = at + ASK_AFTER.0;
+            if stop() {
+                break;
+            }
+        }
         let start = at;
         let run = |accept: fn(&u8) -> bool| start + bytes[start..].iter().take_while(|&b| accept(b)).count();
         let kind = match bytes[at] {
@@ -128,14 +138,16 @@ pub(super) struct Cursor<'a> {
     at: usize,
     /// The errors and warnings found so far.
     pub findings: Collector,
+    /// Whether to end early, as if the text ended here.
+    stop: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the first token.
-    pub fn new(text: &'a str) -> Self {
+    /// A cursor at the first token, which ends early when `stop` says so.
+    pub fn new(text: &'a str, stop: &'a dyn Fn() -> bool) -> Self {
         let mut findings = Collector::default();
-        let tokens = tokens(text, &mut findings);
-        Self { text, tokens, at: 0, findings }
+        let tokens = tokens(text, &mut findings, stop);
+        Self { text, tokens, at: 0, findings, stop }
     }
 
     /// The next token.
@@ -153,6 +165,9 @@ impl<'a> Cursor<'a> {
         let token = self.peek();
         if token.kind != TokenKind::End {
             self.at += 1;
+            if self.at.is_multiple_of(ASK_AFTER.1) && (self.stop)() {
+                self.at = self.tokens.len() - 1;
+            }
         }
         token
     }

@@ -109,6 +109,14 @@ pub struct Answer<Q: Question> {
     pub failures: Vec<Failure>,
 }
 
+impl<Q: Question> Answer<Q> {
+    /// That there is no answer, and why.
+    #[must_use]
+    pub fn unknown(reason: Reason) -> Self {
+        Self { result: Ok(Certified::unknown(reason.into())), engine: AUTO, failures: Vec::new() }
+    }
+}
+
 /// An engine that did not do what engines promise: a bug in Cusp.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {

@@ -52,7 +52,7 @@ impl Progress for LastLine {
 struct Spinner {
     last: Arc<LastLine>,
     done: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Spinner {
@@ -67,7 +67,7 @@ impl Spinner {
         let drawn = (Arc::clone(&last), Arc::clone(&done));
         // Without a thread, nothing is drawn, and the run goes on.
         let thread = std::thread::Builder::new().spawn(move || draw(&what, &drawn.0, &drawn.1)).ok();
-        Self { last, done, thread }
+        Self { last, done, thread: Mutex::new(thread) }
     }
 }
 
@@ -102,16 +102,20 @@ impl Progress for Spinner {
     fn say(&self, line: &dyn Fn() -> String) {
         self.last.say(line);
     }
-}
 
-impl Drop for Spinner {
-    fn drop(&mut self) {
+    fn end(&self) {
         self.done.store(true, Ordering::Release);
-        if let Some(thread) = self.thread.take() {
+        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             thread.thread().unpark();
             // If drawing panicked, there is nothing left to clear.
             let _ = thread.join();
         }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

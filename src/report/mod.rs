@@ -32,7 +32,7 @@ use crate::model::Task;
 use crate::source::Source;
 
 pub use count::Count;
-pub use text::{text, verdict_line};
+pub use text::{text, unanswered, verdict_line};
 
 /// A checked answer, with the task that it is about.
 #[derive(Clone, Copy, Debug)]

@@ -50,6 +50,19 @@ pub fn verdict_line(subject: &Subject, colour: bool) -> String {
     out
 }
 
+/// The report about a file that nothing is known about but why: the limits were reached before there was a question, or
+/// while nobody could be asked what was found.
+#[must_use]
+pub fn unanswered(file: &str, reason: &Reason, with_advice: bool, colour: bool) -> String {
+    let mut out = String::new();
+    paint(&mut out, Palette::new(colour).open, "UNKNOWN");
+    let _ = writeln!(out, "  {}: {reason}", one_line(file));
+    if let Some(advice) = advice(reason).filter(|_| with_advice) {
+        let _ = writeln!(out, "  help: {advice}");
+    }
+    out
+}
+
 /// A description of what was proved.
 fn safe_claim(task: &Task, threads: Option<u32>) -> String {
     let claim = match &task.property {

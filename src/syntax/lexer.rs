@@ -102,11 +102,18 @@ pub(super) struct Lexer<'a> {
     /// A comment is not closed and runs to the end of the file, so what seems to be missing may be inside the
     /// comment.
     pub truncated: bool,
+    /// Whether to end early, as if the text ended here.
+    stop: &'a dyn Fn() -> bool,
+    /// The offset at which `stop` is asked next.
+    ask_at: usize,
 }
 
+/// How many bytes are read before the lexer asks again whether to stop.
+const ASK_AFTER: usize = 1 << 16;
+
 impl<'a> Lexer<'a> {
-    /// A lexer at the start of a text.
-    pub fn new(text: &'a str) -> Self {
+    /// A lexer at the start of a text, which ends early when `stop` says so.
+    pub fn new(text: &'a str, stop: &'a dyn Fn() -> bool) -> Self {
         let end = text.trim_end_matches(|c| is_white(c) || c == '\u{1a}').len();
         Self {
             text,
@@ -119,6 +126,8 @@ impl<'a> Lexer<'a> {
             layout: Layout::default(),
             findings: Collector::default(),
             truncated: false,
+            stop,
+            ask_at: ASK_AFTER,
         }
     }
 
@@ -155,6 +164,12 @@ impl<'a> Lexer<'a> {
 
     fn skip_blanks_and_comments(&mut self) {
         loop {
+            if self.at >= self.ask_at {
+                self.ask_at = self.at + ASK_AFTER;
+                if (self.stop)() {
+                    self.at = self.end;
+                }
+            }
             match self.byte(0) {
                 b'\n' => {
                     self.at += 1;

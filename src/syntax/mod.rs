@@ -22,5 +22,5 @@ mod simple;
 mod statement;
 
 pub(crate) use lexer::spelled_out;
-pub use parser::parse;
+pub use parser::{parse, parse_unless};
 pub use printer::print;

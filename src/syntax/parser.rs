@@ -18,7 +18,13 @@ use crate::source::{Source, Span};
 /// order of the text.
 #[must_use]
 pub fn parse(source: &Source, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
-    let mut parser = Parser::new(source.text(), dialect);
+    parse_unless(source, dialect, &|| false)
+}
+
+/// Like [`parse`], but ends when `stop` says so. The result is then only good for saying so.
+#[must_use]
+pub fn parse_unless(source: &Source, dialect: Dialect, stop: &dyn Fn() -> bool) -> (Ast, Vec<Diagnostic>) {
+    let mut parser = Parser::new(source.text(), dialect, stop);
     parser.file();
     parser.finish()
 }
@@ -48,8 +54,8 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, dialect: Dialect) -> Self {
-        let mut lexer = Lexer::new(text);
+    fn new(text: &'a str, dialect: Dialect, stop: &'a dyn Fn() -> bool) -> Self {
+        let mut lexer = Lexer::new(text, stop);
         let token = lexer.next();
         let next = lexer.next();
         let ast = Ast { dialect, ..Ast::default() };

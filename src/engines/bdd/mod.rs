@@ -17,7 +17,8 @@
 //!
 //! Time: the search runs in its own thread, whose stack size fits the number of variables, and checks the budget
 //! between operations. An operation cannot be interrupted. When the budget is used up, the engine answers at once
-//! and abandons the thread, which ends after its current operation, at the latest when the tables are full.
+//! and leaves the thread to the budget ([`Budget::leave_behind`]). It ends after its current operation, at the latest
+//! when the tables are full.
 
 mod call_tree;
 mod calls;
@@ -36,11 +37,11 @@ mod walk_back;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use super::{Engine, accepts_sequential};
 use crate::budget::Budget;
+use crate::budget::aside::{NotDone, Patience, aside};
 use crate::evidence::{Certificate, Reason, Trace, Verdict};
 use crate::model::reduce::Keep;
 use crate::model::{Program, Task};
@@ -78,8 +79,8 @@ const NODE_BYTES: u64 = 32;
 /// from variable to variable with stack frames of a few hundred bytes.
 pub(super) const STACK: (usize, usize) = (16 << 20, 2 << 10);
 
-/// How long the supervising thread sleeps between two checks of the budget.
-const PERIOD: Duration = Duration::from_millis(20);
+/// How long an operation may go on when the budget is used up: most take less.
+const PATIENCE: Patience = Patience { cpu: Duration::from_millis(20), wall: Duration::from_secs(1) };
 
 /// What a search has done so far, for progress messages.
 #[derive(Debug, Default)]
@@ -110,46 +111,34 @@ impl Engine for Bdd {
             let (task, budget, counters) = (task.clone(), budget.clone(), Arc::clone(&counters));
             move || decide(&task, first..=most, &budget, &counters)
         };
-        let say = || {
-            let [steps, summaries, nodes] =
-                [&counters.steps, &counters.summaries, &counters.nodes].map(|n| n.load(Ordering::Relaxed));
-            format!("{steps} steps, {summaries} summaries, {nodes} nodes")
+        let waiting = || {
+            progress.say(&|| {
+                let [steps, summaries, nodes] = [&counters.steps, &counters.summaries, &counters.nodes]
+                    .map(|n| n.load(Ordering::Relaxed));
+                format!("{steps} steps, {summaries} summaries, {nodes} nodes")
+            });
         };
-        // Without memory for the stack, there is hardly any for diagrams.
-        supervised("bdd", stack_size(&task.program), search, budget, &|| progress.say(&say))
-            .unwrap_or_else(|| Ok(Reason::DiagramsFull { nodes: first }.into()))
-            .unwrap_or_else(Verdict::from)
+        supervised(stack_size(&task.program), search, first, budget, waiting)
     }
 }
 
-/// Runs a search in a thread of its own with a stack of this size, and does not wait for it when the budget is used up;
-/// `None` if there is no memory for the stack.
-pub(super) fn supervised<T: Send + 'static>(
-    name: &str,
+/// Runs a search on diagrams in a thread of its own with a stack of this size, and does not wait for it long when the
+/// budget is used up. `first` is the number of nodes with which it begins.
+pub(super) fn supervised(
     stack: usize,
-    search: impl FnOnce() -> T + Send + 'static,
+    search: impl FnOnce() -> Verdict + Send + 'static,
+    first: usize,
     budget: &Budget,
-    say: &dyn Fn(),
-) -> Option<Result<T, Reason>> {
-    let (sender, receiver) = channel();
-    let search = move || {
-        // An error means that the receiver is gone because the budget is used up; then the answer is not needed.
-        let _ = sender.send(search());
-    };
-    let thread = std::thread::Builder::new().name(name.to_owned()).stack_size(stack).spawn(search).ok()?;
-    loop {
-        match receiver.recv_timeout(PERIOD) {
-            Ok(answer) => return Some(Ok(answer)),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => match thread.join() {
-                Err(panic) => std::panic::resume_unwind(panic),
-                Ok(()) => unreachable!("the search answers before it ends"),
-            },
+    waiting: impl FnMut(),
+) -> Verdict {
+    match aside(budget, stack, PATIENCE, search, waiting) {
+        Ok(verdict) => verdict,
+        // There is not enough memory for the stack, and so hardly any for diagrams.
+        Err(NotDone::NoThread(_)) => Reason::DiagramsFull { nodes: first }.into(),
+        Err(NotDone::LeftBehind(reason, thread)) => {
+            budget.leave_behind(thread);
+            reason.into()
         }
-        if let Some(reason) = budget.exhausted() {
-            return Some(Err(reason));
-        }
-        say();
     }
 }
 

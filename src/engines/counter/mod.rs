@@ -128,15 +128,11 @@ impl Engine for Counter {
             let figures = counters.figures().map(|(what, number)| format!("{number} {what}"));
             figures.join(", ")
         };
-        let verdict = supervised(self.name(), stack_size(task), search, budget, &|| progress.say(&say));
+        let verdict = supervised(stack_size(task), search, first, budget, || progress.say(&say));
         for (what, number) in counters.figures() {
             progress.count(what, number);
         }
-        match verdict {
-            Some(Ok(verdict)) => verdict,
-            Some(Err(reason)) => reason.into(),
-            None => Reason::DiagramsFull { nodes: first }.into(),
-        }
+        verdict
     }
 }
 

@@ -14,7 +14,7 @@ mod write;
 
 use std::fmt;
 
-pub use read::read;
+pub use read::{read, read_unless};
 pub use write::write;
 
 use super::{Certificate, Trace, Verdict};

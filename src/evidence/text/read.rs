@@ -25,7 +25,15 @@ const MOST_GATES: usize = 1 << 31;
 /// # Errors
 /// The first line that cannot be read, and the reason.
 pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
-    let mut lines = Lines { rest: text, number: 0 };
+    read_unless(text, &|| false)
+}
+
+/// Like [`read`], but ends when `stop` says so.
+///
+/// # Errors
+/// The same, and if `stop` ended it.
+pub fn read_unless(text: &[u8], stop: &dyn Fn() -> bool) -> Result<Evidence, ReadError> {
+    let mut lines = Lines { rest: text, number: 0, stop };
     let Some(header) = lines.next()? else { return lines.fail("the file is empty") };
     if header.split_ascii_whitespace().ne(HEADER.split_ascii_whitespace()) {
         return lines.fail(format!("the first line should be `{HEADER}`"));
@@ -55,13 +63,21 @@ pub fn read(text: &[u8]) -> Result<Evidence, ReadError> {
 pub(super) struct Lines<'a> {
     rest: &'a [u8],
     number: usize,
+    /// Whether to end early.
+    stop: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Lines<'a> {
+    /// How many lines are read before it is asked again whether to stop.
+    const ASK_AFTER: usize = 1 << 12;
+
     /// The next line that is not empty, without its comment.
     fn next(&mut self) -> Result<Option<&'a str>, ReadError> {
         while !self.rest.is_empty() {
             self.number += 1;
+            if self.number.is_multiple_of(Self::ASK_AFTER) && (self.stop)() {
+                return self.fail("there is no time or memory left to read it");
+            }
             let end = self.rest.iter().position(|&byte| byte == b'\n');
             let (line, rest) = match end {
                 Some(end) => (&self.rest[..end], &self.rest[end + 1..]),

@@ -52,7 +52,7 @@ use crate::source::Span;
 
 pub use compile::compile;
 pub use formula::{Formula, Op};
-pub use parser::parse;
+pub use parser::{parse, parse_unless};
 pub use print::print;
 
 crate::define_id!(

@@ -24,8 +24,19 @@ const RESERVED: [&str; 8] = ["var", "machine", "target", "states", "when", "do",
 /// # Errors
 /// All findings, if at least one of them is an error.
 pub fn parse(source: &Source) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
+    parse_unless(source, &|| false)
+}
+
+/// Like [`parse`], but ends when `stop` says so. The result is then only good for saying so.
+///
+/// # Errors
+/// All findings, if at least one of them is an error.
+pub fn parse_unless(
+    source: &Source,
+    stop: &dyn Fn() -> bool,
+) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut parser = Parser {
-        cursor: Cursor::new(source.text()),
+        cursor: Cursor::new(source.text(), stop),
         system: System::default(),
         globals: FxHashMap::default(),
         machines: FxHashMap::default(),

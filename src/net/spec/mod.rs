@@ -16,5 +16,5 @@ mod parser;
 mod print;
 mod rule;
 
-pub use parser::parse;
+pub use parser::{parse, parse_unless};
 pub use print::{NotASpec, print};

@@ -19,8 +19,19 @@ const RESERVED: [&str; 7] = ["vars", "rules", "init", "target", "invariants", "t
 /// # Errors
 /// All findings, if at least one of them is an error.
 pub fn parse(source: &Source) -> Result<(Net, Vec<Diagnostic>), Vec<Diagnostic>> {
+    parse_unless(source, &|| false)
+}
+
+/// Like [`parse`], but ends when `stop` says so. The result is then only good for saying so.
+///
+/// # Errors
+/// All findings, if at least one of them is an error.
+pub fn parse_unless(
+    source: &Source,
+    stop: &dyn Fn() -> bool,
+) -> Result<(Net, Vec<Diagnostic>), Vec<Diagnostic>> {
     let mut parser =
-        Parser { cursor: Cursor::new(source.text()), builder: Builder::new(), declared: Vec::new() };
+        Parser { cursor: Cursor::new(source.text(), stop), builder: Builder::new(), declared: Vec::new() };
     parser.spec();
     let findings = parser.cursor.findings.into_sorted();
     if has_errors(&findings) { Err(findings) } else { Ok((parser.builder.finish(), findings)) }

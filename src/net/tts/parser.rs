@@ -28,7 +28,7 @@ pub fn parse_unless(
     source: &Source,
     stop: &dyn Fn() -> bool,
 ) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut parser = Parser { cursor: Cursor::new(source.text()), system: System::default() };
+    let mut parser = Parser { cursor: Cursor::new(source.text(), stop), system: System::default() };
     if parser.header().is_ok() {
         let mut lines = 0_usize;
         while parser.cursor.peek().kind != TokenKind::End {
