@@ -8,8 +8,8 @@ use super::shared::{Dialect, LimitArgs, NetArgs, ProgramArgs, Trace, engine};
 use crate::engines::Bounds;
 use crate::model::Task;
 use crate::net::Net;
-use crate::pipeline::Setup;
 use crate::pipeline::table::{AUTO, Choice};
+use crate::pipeline::{Setup, Winner};
 use crate::{check, cover};
 
 use super::solver_args::SolverArgs;
@@ -115,6 +115,10 @@ pub struct CoverArgs {
     #[arg(long, value_enum)]
     pub sets: Option<Sets>,
 
+    /// Take the answer of whichever engine is the first, so that a run that is shown may differ from one call to the next
+    #[arg(long)]
+    pub race: bool,
+
     /// Let the engine see the net as it is, and not a smaller one with the same verdict
     #[arg(long)]
     pub no_reduce: bool,
@@ -140,6 +144,11 @@ pub struct CoverArgs {
     pub trace: Option<Trace>,
 }
 
+/// Who wins a race of engines.
+fn winner(race: bool) -> Winner {
+    if race { Winner::First } else { Winner::Same }
+}
+
 impl CoverArgs {
     /// What is asked of every file.
     #[must_use]
@@ -151,7 +160,7 @@ impl CoverArgs {
         };
         let engine = engine.unwrap_or_default();
         cover::Options {
-            setup: Setup { engine, reduces: !self.no_reduce, ..Setup::default() },
+            setup: Setup { engine, reduces: !self.no_reduce, winner: winner(self.race), ..Setup::default() },
             ..self.nets.options()
         }
     }
@@ -227,6 +236,10 @@ pub struct CheckArgs {
     /// What is asked.
     #[command(flatten)]
     pub program: ProgramArgs,
+
+    /// Take the answer of whichever engine is the first, so that a run that is shown may differ from one call to the next
+    #[arg(long)]
+    pub race: bool,
 
     /// Let the engine see sequential programs as they are, and not reduced to what matters
     #[arg(long)]
@@ -373,7 +386,8 @@ impl CheckArgs {
     #[must_use]
     pub fn options(&self) -> check::Options {
         let bounds = Bounds { depth: self.depth, recursion: self.recursion };
-        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds };
+        let winner = winner(self.race);
+        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds, winner };
         check::Options { setup, ..self.program.options() }
     }
 }

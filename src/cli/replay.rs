@@ -73,7 +73,7 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
         }
     };
     let status = Status::of(certified.verdict());
-    let subject = Subject { source: &source, task, certified: &certified, engine: "no" };
+    let subject = Subject { source: &source, task, certified: &certified, engine: "no", by_chance: false };
     let colour = output.colours_answers();
     if args.quiet {
         output.answer(&report::verdict_line(&subject, colour));

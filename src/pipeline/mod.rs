@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`table`] | all engines, and when they take part in the portfolio |
 //! | [`translate`] | questions that stand for other questions, and the way back for evidence |
-//! | `race` | several engines side by side, until the first certified answer |
+//! | `race` | several engines side by side, until there is a certified answer |
 //! | `programs`, `nets` | the steps of the path for each kind of question |
 //! | [`cutoff`] | the path to a certified number of threads |
 //! | [`witnesses`] | what is added to relations so that checking them needs SAT only |
@@ -33,6 +33,7 @@ use crate::certify::{Certified, Rejection};
 use crate::engines::{Bounds, Engine, Question, VerdictOn};
 use crate::evidence::{Reason, Unknown, Verdict};
 use crate::progress::Progress;
+pub use race::Winner;
 use table::{AUTO, BoxedEngine, Choice, HasEngines};
 use translate::Translation;
 
@@ -82,6 +83,8 @@ pub struct Setup<Q: HasEngines> {
     pub reduces: bool,
     /// How far engines that unroll may go.
     pub bounds: Bounds,
+    /// Who wins when engines race.
+    pub winner: Winner,
 }
 
 impl<Q: HasEngines> Clone for Setup<Q> {
@@ -94,7 +97,7 @@ impl<Q: HasEngines> Copy for Setup<Q> {}
 
 impl<Q: HasEngines> Default for Setup<Q> {
     fn default() -> Self {
-        Self { engine: Choice::Auto, reduces: true, bounds: Bounds::default() }
+        Self { engine: Choice::Auto, reduces: true, bounds: Bounds::default(), winner: Winner::default() }
     }
 }
 
@@ -105,6 +108,8 @@ pub struct Answer<Q: Question> {
     pub result: Result<CertifiedOn<Q>, Rejection>,
     /// The engine that gave it; `auto` if none did.
     pub engine: &'static str,
+    /// Whether another run may give the same answer by another engine and with another proof.
+    pub by_chance: bool,
     /// What went wrong while another engine answered: bugs in Cusp.
     pub failures: Vec<Failure>,
 }
@@ -141,7 +146,7 @@ pub fn answer<Q: Route>(
             let engine = row.engine(setup.bounds);
             alone(&*engine, &reductions, budget, progress)
         }
-        Choice::Auto => auto(&reductions, setup.bounds, budget, progress),
+        Choice::Auto => auto(&reductions, &setup, budget, progress),
     };
     let answer = blaming_claims(rejected_if_unanswered(answer), budget);
     shortened(question, answer, budget, progress)
@@ -157,7 +162,7 @@ pub fn answer_by<Q: Route>(
     progress: &dyn Progress,
 ) -> Answer<Q> {
     let reductions = Reductions::new(question, reduces, budget);
-    let answer = race::race(engines, &reductions, budget, progress);
+    let answer = race::race(engines, &reductions, Winner::Same, budget, progress);
     shortened(question, rejected_if_unanswered(answer), budget, progress)
 }
 
@@ -179,7 +184,7 @@ fn rejected_if_unanswered<Q: Route>(mut answer: Answer<Q>) -> Answer<Q> {
 /// The portfolio: one engine for a short while, then all that fit.
 fn auto<Q: Route>(
     reductions: &Reductions<'_, Q>,
-    bounds: Bounds,
+    setup: &Setup<Q>,
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Answer<Q> {
@@ -200,13 +205,14 @@ fn auto<Q: Route>(
             }
         }
         if let Some(reason) = budget.exhausted() {
-            return Answer { result: Ok(Certified::unknown(reason.into())), engine: AUTO, failures };
+            let result = Ok(Certified::unknown(reason.into()));
+            return Answer { result, engine: AUTO, by_chance: false, failures };
         }
     }
-    let racers = question.racers(bounds);
+    let racers = question.racers(setup.bounds);
     let mut answer = match racers.as_slice() {
         [only] => alone(&**only, reductions, budget, progress),
-        _ => race::race(&racers, reductions, budget, progress),
+        _ => race::race(&racers, reductions, setup.winner, budget, progress),
     };
     answer.failures.splice(0..0, failures);
     answer
@@ -221,11 +227,12 @@ fn alone<Q: Route>(
 ) -> Answer<Q> {
     let name = engine.name();
     match certified(engine, reductions, budget, progress) {
-        Ok(result) => Answer { result, engine: name, failures: Vec::new() },
+        Ok(result) => Answer { result, engine: name, by_chance: false, failures: Vec::new() },
         Err(message) => {
             let reason = Reason::EngineFailed { engine: name, message: message.clone() };
             let failure = Failure { engine: name, problem: Problem::Panicked(message) };
-            Answer { result: Ok(Certified::unknown(reason.into())), engine: name, failures: vec![failure] }
+            let result = Ok(Certified::unknown(reason.into()));
+            Answer { result, engine: name, by_chance: false, failures: vec![failure] }
         }
     }
 }
