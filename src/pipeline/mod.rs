@@ -32,7 +32,7 @@ use crate::budget::Budget;
 use crate::certify::{Certified, Rejection};
 use crate::engines::{Bounds, Engine, Question, VerdictOn};
 use crate::evidence::{Reason, Unknown, Verdict};
-use crate::progress::Progress;
+use crate::progress::{Progress, Remembering};
 pub use race::Winner;
 use table::{AUTO, BoxedEngine, Choice, HasEngines};
 use translate::Translation;
@@ -248,10 +248,24 @@ fn certified<Q: Route>(
     progress: &dyn Progress,
 ) -> Result<Result<CertifiedOn<Q>, Rejection>, String> {
     let work = || {
-        let verdict = decide(engine, reductions, budget, progress);
+        let remembering = Remembering::new(progress);
+        let verdict = with_what_was_done(decide(engine, reductions, budget, &remembering), &remembering);
         reductions.question.certify(verdict, budget)
     };
     caught(work)
+}
+
+/// The same verdict, but an engine that was stopped says how far it came, if it does not say more itself.
+fn with_what_was_done<Proof, Run>(
+    verdict: Verdict<Proof, Run>,
+    said: &Remembering<'_>,
+) -> Verdict<Proof, Run> {
+    match verdict {
+        Verdict::Unknown(Unknown { reason, seen: None }) => {
+            Verdict::Unknown(Unknown { reason, seen: said.last() })
+        }
+        other => other,
+    }
 }
 
 /// The result of some work, or the message of its panic. What a panic leaves behind belongs to the work alone;
