@@ -198,14 +198,20 @@ fn auto<Q: Route>(
                 named.pass_counts_on();
                 return answer;
             }
-            Ok(_) => failures.extend(answer.failures),
+            Ok(_) => failures.extend(answer.failures.iter().cloned()),
             Err(rejection) => {
                 failures
                     .push(Failure { engine: first.name(), problem: Problem::Rejected(rejection.clone()) });
             }
         }
         if let Some(reason) = budget.exhausted() {
-            let result = Ok(Certified::unknown(reason.into()));
+            let seen = answer.result.ok().and_then(|certified| match certified.verdict() {
+                Verdict::Unknown(unknown) => {
+                    unknown.seen.as_ref().map(|seen| format!("{}: {seen}", first.name()))
+                }
+                _ => None,
+            });
+            let result = Ok(Certified::unknown(Unknown { reason, seen }));
             return Answer { result, engine: AUTO, by_chance: false, failures };
         }
     }
