@@ -255,23 +255,16 @@ fn certified<Q: Route>(
 ) -> Result<Result<CertifiedOn<Q>, Rejection>, String> {
     let work = || {
         let remembering = Remembering::new(progress);
-        let verdict = with_what_was_done(decide(engine, reductions, budget, &remembering), &remembering);
+        let mut verdict = decide(engine, reductions, budget, &remembering);
+        // An engine that was stopped says how far it came, if it does not say more itself.
+        if let Verdict::Unknown(Unknown { seen: seen @ None, .. }) = &mut verdict
+            && budget.exhausted().is_some()
+        {
+            *seen = remembering.last();
+        }
         reductions.question.certify(verdict, budget)
     };
     caught(work)
-}
-
-/// The same verdict, but an engine that was stopped says how far it came, if it does not say more itself.
-fn with_what_was_done<Proof, Run>(
-    verdict: Verdict<Proof, Run>,
-    said: &Remembering<'_>,
-) -> Verdict<Proof, Run> {
-    match verdict {
-        Verdict::Unknown(Unknown { reason, seen: None }) => {
-            Verdict::Unknown(Unknown { reason, seen: said.last() })
-        }
-        other => other,
-    }
 }
 
 /// The result of some work, or the message of its panic. What a panic leaves behind belongs to the work alone;
