@@ -2,9 +2,9 @@
 //! output, whatever else the machine does.
 
 #[path = "../benches/families/mod.rs"]
-#[allow(dead_code, reason = "the bench uses the rest")]
 mod families;
 
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -73,14 +73,14 @@ fn stopped_engines_for_nets_say_how_far_they_came() {
     let mut text = format!("vars {} rules\n", names.join(" "));
     for i in 0..places {
         let (to, extra) = ((i + 1) % places, (i * 7 + 3) % places);
-        text.push_str(&format!("p{i} >= 2 -> p{i}' = p{i} - 2, p{to}' = p{to} + 1"));
+        write!(text, "p{i} >= 2 -> p{i}' = p{i} - 2, p{to}' = p{to} + 1").expect("a text");
         if extra != i && extra != to {
-            text.push_str(&format!(", p{extra}' = p{extra} + 1"));
+            write!(text, ", p{extra}' = p{extra} + 1").expect("a text");
         }
         text.push_str(";\n");
     }
     let init: Vec<String> = names.iter().map(|name| format!("{name} = 3")).collect();
-    text.push_str(&format!("init {}\ntarget p0 >= 20, p5 >= 20, p9 >= 20\n", init.join(", ")));
+    writeln!(text, "init {}\ntarget p0 >= 20, p5 >= 20, p9 >= 20", init.join(", ")).expect("a text");
     let input = Input { source: Source::new("net", text), format: Format::Spec, property: None };
     let prepared = cover::prepare(&input, &cover::Options::default()).expect("a net");
     stopped_engines_say_how_far_they_came(&prepared.net);
@@ -167,11 +167,12 @@ fn nets_have_the_same_output_every_time() {
         let mut text = format!("vars {} rules\n", names.join(" "));
         for i in 0..size {
             let (to, back) = ((i + 1) % size, (i + 2) % size);
-            text.push_str(&format!("p{i} >= 2 -> p{i}' = p{i} - 2, p{to}' = p{to} + 1;\n"));
-            text.push_str(&format!("p{i} >= 1, p{to} >= 1 -> p{i}' = p{i} - 1, p{back}' = p{back} + 2;\n"));
+            writeln!(text, "p{i} >= 2 -> p{i}' = p{i} - 2, p{to}' = p{to} + 1;").expect("a text");
+            writeln!(text, "p{i} >= 1, p{to} >= 1 -> p{i}' = p{i} - 1, p{back}' = p{back} + 2;")
+                .expect("a text");
         }
         let init: Vec<String> = names.iter().map(|name| format!("{name} = {}", size % 3 + 1)).collect();
-        text.push_str(&format!("init {}\ntarget p0 >= 3, p2 >= {}\n", init.join(", "), size / 2));
+        writeln!(text, "init {}\ntarget p0 >= 3, p2 >= {}", init.join(", "), size / 2).expect("a text");
         let path = folder.path().join(format!("net_{size}.spec"));
         fs::write(&path, text).expect("a file");
         files.push(path);

@@ -100,6 +100,7 @@ Of several files, the worst decides, in the order 6, 1, 10, 5, 0.
 Ctrl-C ends a run with the best partial answer; pressed again, it ends the run at once.";
 
 /// Options of `cusp cover`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = COVER_HELP)]
 pub struct CoverArgs {
