@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cusp_solvers::{Inclusion, Interrupt, SatSolver, Solvers};
+use cusp_solvers::{FinishLine, Inclusion, Interrupt, SatSolver, Solvers};
 
 use crate::reason::Reason;
 
@@ -140,6 +140,25 @@ impl Budget {
         }
     }
 
+    /// A part for one engine in a race: it also ends when another one has won, by the [work](Budget::spend) that each
+    /// of them takes.
+    #[must_use]
+    pub fn racing(&self, rank: usize, line: &FinishLine) -> Self {
+        Self { interrupt: self.interrupt.racing(rank, line), ..self.part() }
+    }
+
+    /// Counts work: about a tenth of a microsecond on a usual machine for each unit, but in steps and never by a clock, so that
+    /// the same search always takes the same work. The SAT solvers of the budget count their own.
+    pub fn spend(&self, work: u64) {
+        self.interrupt.spend(work);
+    }
+
+    /// The handle by which the work of an engine is counted.
+    #[must_use]
+    pub fn meter(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
     /// This budget with checked proofs: `certify` accepts an unsatisfiable answer of the SAT solver only if its proof
     /// was checked. This also applies to copies and parts that are made from the result.
     #[must_use]
@@ -179,6 +198,12 @@ impl Budget {
         self.interrupt.request();
     }
 
+    /// Takes back an [interrupt](Budget::interrupt) of this part.
+    pub(crate) fn resume(&self) {
+        self.stop.store(GO_ON, Ordering::Relaxed);
+        self.interrupt.clear();
+    }
+
     /// An interrupt that is requested when the budget is used up, and that stops the solvers it is shared with even
     /// in the middle of a search. Requesting it otherwise stops only these solvers, not the run.
     #[must_use]
@@ -199,6 +224,7 @@ impl Budget {
             unwatched.is_over();
         }
         match self.stop.load(Ordering::Relaxed) {
+            GO_ON if self.interrupt.is_beaten() => Some(Reason::Interrupted),
             GO_ON => self.whole.as_ref().and_then(|whole| whole.exhausted()),
             TIME => Some(Reason::Timeout(self.limits.time.unwrap_or_default())),
             MEMORY => Some(Reason::Memory { limit: self.limits.memory.unwrap_or_default() }),

@@ -155,9 +155,10 @@ impl Checker {
         let (budget, _watch) = Budget::start(self.limits);
         match check::check(&source, &self.program, &budget, progress) {
             Ok(Checked { prepared, answer }) => {
-                let pipeline::Answer { result, engine, .. } = answer;
+                let pipeline::Answer { result, engine, by_chance, .. } = answer;
                 Ok(Answer::new(engine, result, |certified| {
-                    let subject = Subject { source: &source, task: &prepared.task, certified, engine };
+                    let task = &prepared.task;
+                    let subject = Subject { source: &source, task, certified, engine, by_chance };
                     report::text(&subject, View::default())
                 }))
             }
@@ -177,10 +178,10 @@ impl Checker {
         let (budget, _watch) = Budget::start(self.limits);
         match cover::cover(&input, &options, &budget, &Quiet) {
             Ok(Covered { prepared, answer }) => {
-                let pipeline::Answer { result, engine, .. } = answer;
+                let pipeline::Answer { result, engine, by_chance, .. } = answer;
                 Ok(Answer::new(engine, result, |certified| {
                     let (source, net) = (&input.source, &prepared.net);
-                    let subject = NetSubject { source, property: None, net, certified, engine };
+                    let subject = NetSubject { source, property: None, net, certified, engine, by_chance };
                     nets::text(&subject, View::default())
                 }))
             }

@@ -31,6 +31,51 @@ impl Progress for Quiet {
     fn say(&self, _line: &dyn Fn() -> String) {}
 }
 
+/// Passes on what is said, and remembers about the last of it, for those whose engine is stopped.
+pub struct Remembering<'a> {
+    outer: &'a dyn Progress,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    said: u64,
+    remembered: u64,
+    line: Option<String>,
+}
+
+impl<'a> Remembering<'a> {
+    /// Remembers nothing yet.
+    #[must_use]
+    pub fn new(outer: &'a dyn Progress) -> Self {
+        Self { outer, memory: Mutex::default() }
+    }
+
+    /// What was said last, or shortly before. Lines are not made at every step, because that would cost more than many
+    /// steps: of all steps, at most a sixteenth came later.
+    #[must_use]
+    pub fn last(&self) -> Option<String> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).line.clone()
+    }
+}
+
+impl Progress for Remembering<'_> {
+    fn say(&self, line: &dyn Fn() -> String) {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        memory.said += 1;
+        if memory.said - memory.remembered > memory.remembered / 16 {
+            memory.remembered = memory.said;
+            memory.line = Some(line());
+        }
+        drop(memory);
+        self.outer.say(line);
+    }
+
+    fn count(&self, what: &str, number: u64) {
+        self.outer.count(what, number);
+    }
+}
+
 /// Passes on what is said, and keeps the figures.
 pub struct Counting {
     inner: Box<dyn Progress>,

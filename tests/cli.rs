@@ -633,3 +633,83 @@ fn semantic_errors_are_counted_and_not_all_shown() {
     );
     assert!(!wrong.stderr.contains("`x2999`"));
 }
+
+/// The names in a folder, in order.
+fn names_in(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let mut names: Vec<String> = names.map(|name| name.into_string().expect("UTF-8")).collect();
+    names.sort();
+    names
+}
+
+#[cfg(unix)]
+#[test]
+fn an_input_is_not_overwritten_through_links() {
+    let scratch = Scratch::new("links");
+    let program = scratch.file("program.bp", SAFE);
+    let net = scratch.file("net.spec", "vars a rules a >= 1 -> a' = a - 1; init a = 1 target a >= 2");
+    for (input, command, option) in [(&program, "check", "--certificate"), (&net, "cover", "--proof")] {
+        let before = fs::read(input).expect("a file");
+        let (soft, hard) = (format!("{input}.soft"), format!("{input}.hard"));
+        std::os::unix::fs::symlink(input, &soft).expect("a link");
+        fs::hard_link(input, &hard).expect("a link");
+        for out in [input, &soft, &hard] {
+            let ran = run(&[command, option, out, input]);
+            assert!(
+                ran.code == 2 && ran.stderr.contains("is an input"),
+                "{out}: {} {}",
+                ran.code,
+                ran.stderr
+            );
+            assert_eq!(fs::read(input).expect("a file"), before);
+        }
+        assert_eq!(run(&[command, "-q", option, &scratch.path("out"), &soft]).code, 0);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_keeps_the_program_and_leaves_nothing_behind() {
+    let scratch = Scratch::new("full_disk");
+    let text = "decl   g;\nvoid main() begin g:=T; end\n";
+    let file = scratch.file("program.bp", text);
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" fmt --write \"$1\"";
+    let ended = Command::new("sh").args(["-c", script, env!("CARGO_BIN_EXE_cusp"), &file]).output();
+    let ended = ran(&ended.expect("a shell"));
+    assert!(ended.code == 1 && ended.stderr.contains("cannot be written"), "{} {}", ended.code, ended.stderr);
+    assert_eq!(fs::read_to_string(&file).expect("a file"), text);
+    assert_eq!(names_in(&scratch.0), ["program.bp"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_that_is_killed_leaves_no_file_behind() {
+    let scratch = Scratch::new("killed");
+    let endless = scratch.file("endless.bp", ENDLESS);
+    let certificate = scratch.path("certificate");
+    // A first line on standard output: the engine is at work when it is killed.
+    let small = scratch.file("small.bp", SAFE);
+    let mut child = start(&mut cusp(&["check", "--certificate", &certificate, &endless]));
+    let mut done = false;
+    while !done {
+        // The file for the answer was tried out as soon as the process sleeps or works on its question.
+        done = fs::read_to_string(format!("/proc/{}/cmdline", child.id()))
+            .is_ok_and(|line| line.contains("endless"))
+            && run(&["check", "-q", &small]).code == 0;
+    }
+    child.kill().expect("a process");
+    child.wait().expect("a process");
+    assert_eq!(names_in(&scratch.0), ["endless.bp", "small.bp"]);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_a_run_over_many_files() {
+    let scratch = Scratch::new("closed");
+    let file = scratch.file("safe.bp", SAFE);
+    let endless = scratch.file("endless.bp", ENDLESS);
+    let mut child = start(&mut cusp(&["check", &file, &file, &endless]));
+    // Nobody reads what the first file gives, so the endless one is not begun.
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().expect("the tool ends");
+    assert!(ended.stderr.is_empty(), "{}", String::from_utf8_lossy(&ended.stderr));
+}

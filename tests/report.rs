@@ -22,7 +22,7 @@ struct Answered {
 impl Answered {
     fn subject(&self) -> Subject<'_> {
         let (task, certified) = (&self.prepared.task, &self.certified);
-        Subject { source: &self.source, task, certified, engine: "explicit" }
+        Subject { source: &self.source, task, certified, engine: "explicit", by_chance: false }
     }
 
     fn text(&self, detail: Detail) -> String {

@@ -21,6 +21,11 @@ use crate::interrupt::Interrupt;
 use crate::proof::ProofChecker;
 use crate::sat::{Answer, ClauseSink, Limits, SatSolver, State, Statistics, UnknownReason, raise_num_vars};
 
+/// What a step of the search, a literal of a clause and propagations count as work, see [`Interrupt::spend`].
+const WORK_OF_A_STEP: u64 = 1;
+const WORK_OF_A_LITERAL: u64 = 1;
+const PROPAGATIONS_PER_WORK: u64 = 3;
+
 /// CaDiCaL behind the [`SatSolver`] trait.
 ///
 /// It must stay on the thread that made it; only its [`Interrupt`] can be sent to other threads.
@@ -47,6 +52,7 @@ struct Stop {
 
 impl Terminator for Stop {
     fn terminated(&mut self) -> bool {
+        self.interrupt.spend(WORK_OF_A_STEP);
         self.reason = self.limits.stop_reason(&self.interrupt);
         self.reason.is_some()
     }
@@ -182,6 +188,7 @@ impl ClauseSink for CadicalSolver {
     fn add_clause(&mut self, clause: &[Lit]) {
         self.touch(clause);
         self.clauses += 1;
+        self.stop.borrow().interrupt.spend(WORK_OF_A_LITERAL * clause.len() as u64);
         let clause: Vec<i32> = clause.iter().map(|lit| lit.to_ipasir()).collect();
         if let Some(checker) = &self.checker {
             checker.borrow_mut().promise(&clause);
@@ -213,7 +220,10 @@ impl SatSolver for CadicalSolver {
         self.touch(assumptions);
         self.solves += 1;
         self.core.clear();
+        let before = self.statistic("propagations");
         let answer = self.search(assumptions, limits);
+        let propagations = self.statistic("propagations").saturating_sub(before);
+        self.stop.borrow().interrupt.spend(propagations / PROPAGATIONS_PER_WORK);
         self.state = State::from(&answer);
         answer
     }

@@ -62,7 +62,7 @@ pub mod version;
 pub use crate::cadical::CadicalSolver;
 pub use crate::external_sat::ExternalSat;
 pub use crate::inclusion::{Inclusion, InclusionAnswer};
-pub use crate::interrupt::Interrupt;
+pub use crate::interrupt::{FinishLine, Interrupt};
 pub use crate::process::Program;
 pub use crate::qbf::{Embedded, ExternalQbf, QbfAnswer, QbfSolver, Question, Race};
 pub use crate::sat::{Answer, ClauseSink, Limits, SatSolver, Statistics, UnknownReason};

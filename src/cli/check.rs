@@ -188,7 +188,7 @@ impl Command<'_> {
         output: &mut Output,
     ) -> Status {
         let args = self.args;
-        let Answer { result, engine, failures } = found.answer;
+        let Answer { result, engine, failures, .. } = found.answer;
         output.message(&failure_reports(failures, source.name()));
         let certified = match result {
             Ok(certified) => certified,
@@ -207,7 +207,8 @@ impl Command<'_> {
         if let Some(file) = certificate {
             status = status.or_worse(write_evidence(found.task, verdict, file, output));
         }
-        let subject = Subject { source, task: found.task, certified, engine };
+        let by_chance = found.answer.by_chance;
+        let subject = Subject { source, task: found.task, certified, engine, by_chance };
         let place = found.assertion.map(|span| source.position(span.start));
         let detail = args.trace.map_or(Detail::Short, Detail::from);
         if args.json {

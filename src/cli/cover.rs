@@ -73,7 +73,7 @@ impl Command<'_> {
             Err(reason) => return run.session.unanswered(json.then_some(COMMAND), name, &reason, output),
             Ok(Err(found)) => return bad_input(COMMAND, &input, &found, json, output),
         };
-        let Answer { result, engine, failures } = &answer;
+        let Answer { result, engine, failures, .. } = &answer;
         output.message(&failure_reports(failures, name));
         match result {
             Ok(certified) => self.answer(&input, &prepared, certified, &answer, proof, output),
@@ -106,6 +106,7 @@ impl Command<'_> {
             net: &prepared.net,
             certified,
             engine: answer.engine,
+            by_chance: answer.by_chance,
         };
         let args = self.args;
         let detail = args.trace.map_or(Detail::Short, Detail::from);

@@ -8,8 +8,8 @@ use super::shared::{Dialect, LimitArgs, NetArgs, ProgramArgs, Trace, engine};
 use crate::engines::Bounds;
 use crate::model::Task;
 use crate::net::Net;
-use crate::pipeline::Setup;
 use crate::pipeline::table::{AUTO, Choice};
+use crate::pipeline::{Setup, Winner};
 use crate::{check, cover};
 
 use super::solver_args::SolverArgs;
@@ -100,6 +100,7 @@ Of several files, the worst decides, in the order 6, 1, 10, 5, 0.
 Ctrl-C ends a run with the best partial answer; pressed again, it ends the run at once.";
 
 /// Options of `cusp cover`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own on the command line")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = COVER_HELP)]
 pub struct CoverArgs {
@@ -114,6 +115,10 @@ pub struct CoverArgs {
     /// How backward search keeps its sets; chooses `--engine backward` [default: antichain]
     #[arg(long, value_enum)]
     pub sets: Option<Sets>,
+
+    /// Take the answer of whichever engine is the first, so that a run that is shown may differ from one call to the next
+    #[arg(long)]
+    pub race: bool,
 
     /// Let the engine see the net as it is, and not a smaller one with the same verdict
     #[arg(long)]
@@ -140,6 +145,11 @@ pub struct CoverArgs {
     pub trace: Option<Trace>,
 }
 
+/// Who wins a race of engines.
+fn winner(race: bool) -> Winner {
+    if race { Winner::First } else { Winner::Same }
+}
+
 impl CoverArgs {
     /// What is asked of every file.
     #[must_use]
@@ -151,7 +161,7 @@ impl CoverArgs {
         };
         let engine = engine.unwrap_or_default();
         cover::Options {
-            setup: Setup { engine, reduces: !self.no_reduce, ..Setup::default() },
+            setup: Setup { engine, reduces: !self.no_reduce, winner: winner(self.race), ..Setup::default() },
             ..self.nets.options()
         }
     }
@@ -227,6 +237,10 @@ pub struct CheckArgs {
     /// What is asked.
     #[command(flatten)]
     pub program: ProgramArgs,
+
+    /// Take the answer of whichever engine is the first, so that a run that is shown may differ from one call to the next
+    #[arg(long)]
+    pub race: bool,
 
     /// Let the engine see sequential programs as they are, and not reduced to what matters
     #[arg(long)]
@@ -386,7 +400,8 @@ impl CheckArgs {
     #[must_use]
     pub fn options(&self) -> check::Options {
         let bounds = Bounds { depth: self.depth, recursion: self.recursion, unwind: self.unwind };
-        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds };
+        let winner = winner(self.race);
+        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds, winner };
         check::Options { setup, ..self.program.options() }
     }
 }

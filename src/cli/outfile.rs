@@ -1,10 +1,10 @@
 //! Files that answers are written to.
 //!
-//! A file is opened before the run, so that a path that cannot be written is a mistake on the command line and not
+//! A file is tried before the run, so that a path that cannot be written is a mistake on the command line and not
 //! a lost answer. It gets its contents under another name in the same folder and is renamed when it is complete: an
 //! old file is replaced by a whole new one or stays as it is.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -22,8 +22,9 @@ pub(super) struct OutFile {
 
 #[derive(Debug)]
 enum Destination {
-    /// A file beside the final one.
-    Beside(NamedTempFile),
+    /// A file beside the final one, which is made when there is something to write: until then, a run that is killed
+    /// leaves nothing behind.
+    Beside,
     /// A device or a pipe: there is nothing to rename.
     Directly(File),
 }
@@ -35,9 +36,7 @@ impl OutFile {
     /// Why not, in a sentence.
     pub fn open<'p>(path: &Path, inputs: impl IntoIterator<Item = &'p PathBuf>) -> Result<Self, String> {
         let name = path.display();
-        if let Ok(there) = fs::canonicalize(path)
-            && inputs.into_iter().any(|input| fs::canonicalize(input).is_ok_and(|input| input == there))
-        {
+        if inputs.into_iter().any(|input| is_same(path, input)) {
             return Err(format!("`{name}` is an input, and would be overwritten"));
         }
         // A link is followed: what it points to is replaced, and not the link.
@@ -57,23 +56,7 @@ impl OutFile {
             Ok(there) if !there.is_file() => {
                 OpenOptions::new().write(true).open(path).map(Destination::Directly)
             }
-            there => {
-                let mut builder = tempfile::Builder::new();
-                builder.prefix(".cusp-");
-                #[cfg(unix)]
-                if there.is_err() {
-                    // The usual permissions of a new file, not those of a secret one.
-                    use std::os::unix::fs::PermissionsExt;
-                    builder.permissions(fs::Permissions::from_mode(0o666));
-                }
-                if let Ok(there) = &there {
-                    // A file that must not be written is not replaced, either.
-                    OpenOptions::new().append(true).open(path)?;
-                    builder.permissions(there.permissions());
-                }
-                let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-                builder.tempfile_in(folder.unwrap_or(Path::new("."))).map(Destination::Beside)
-            }
+            there => beside(path, there.ok()).map(|_| Destination::Beside),
         }
     }
 
@@ -84,11 +67,44 @@ impl OutFile {
     pub fn write(self, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), String> {
         let result = match self.to {
             Destination::Directly(file) => fill(&file, contents),
-            Destination::Beside(file) => fill(file.as_file(), contents)
-                .and_then(|()| file.persist(&self.target).map(drop).map_err(|error| error.error)),
+            Destination::Beside => beside(&self.target, fs::metadata(&self.target).ok()).and_then(|file| {
+                fill(file.as_file(), contents)?;
+                file.persist(&self.target).map(drop).map_err(|error| error.error)
+            }),
         };
         result.map_err(|error| format!("`{}` cannot be written: {error}", self.name))
     }
+}
+
+/// A file in the same folder as another one, with its permissions.
+fn beside(path: &Path, there: Option<Metadata>) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".cusp-");
+    if let Some(there) = there {
+        // A file that must not be written is not replaced, either.
+        OpenOptions::new().append(true).open(path)?;
+        builder.permissions(there.permissions());
+    } else {
+        #[cfg(unix)]
+        {
+            // The usual permissions of a new file, not those of a secret one.
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    builder.tempfile_in(folder.unwrap_or(Path::new(".")))
+}
+
+/// Whether two paths lead to the same file, be it through links of either kind.
+fn is_same(one: &Path, other: &Path) -> bool {
+    #[cfg(unix)]
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        use std::os::unix::fs::MetadataExt;
+        // Nothing that is written to a device or a pipe replaces it.
+        return one.is_file() && (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 fn fill(file: &File, contents: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

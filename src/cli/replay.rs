@@ -94,7 +94,8 @@ pub fn run(args: &ReplayArgs, output: &mut Output, leave_at_once: fn()) -> Statu
         }
     };
     let status = Status::of(certified.verdict());
-    let subject = Subject { source: &source, task: &prepared.task, certified: &certified, engine: "no" };
+    let task = &prepared.task;
+    let subject = Subject { source: &source, task, certified: &certified, engine: "no", by_chance: false };
     let colour = output.colours_answers();
     if args.quiet {
         output.answer(&report::verdict_line(&subject, colour));

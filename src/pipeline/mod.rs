@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`table`] | all engines, and when they take part in the portfolio |
 //! | [`translate`] | questions that stand for other questions, and the way back for evidence |
-//! | `race` | several engines side by side, until the first certified answer |
+//! | `race` | several engines side by side, until there is a certified answer |
 //! | `programs`, `nets` | the steps of the path for each kind of question |
 //! | [`cutoff`] | the path to a certified number of threads |
 //! | [`witnesses`] | what is added to relations so that checking them needs SAT only |
@@ -32,7 +32,8 @@ use crate::budget::Budget;
 use crate::certify::{Certified, Rejection};
 use crate::engines::{Bounds, Engine, Question, VerdictOn};
 use crate::evidence::{Reason, Unknown, Verdict};
-use crate::progress::Progress;
+use crate::progress::{Progress, Remembering};
+pub use race::Winner;
 use table::{AUTO, BoxedEngine, Choice, HasEngines};
 use translate::Translation;
 
@@ -82,6 +83,8 @@ pub struct Setup<Q: HasEngines> {
     pub reduces: bool,
     /// How far engines that unroll may go.
     pub bounds: Bounds,
+    /// Who wins when engines race.
+    pub winner: Winner,
 }
 
 impl<Q: HasEngines> Clone for Setup<Q> {
@@ -94,7 +97,7 @@ impl<Q: HasEngines> Copy for Setup<Q> {}
 
 impl<Q: HasEngines> Default for Setup<Q> {
     fn default() -> Self {
-        Self { engine: Choice::Auto, reduces: true, bounds: Bounds::default() }
+        Self { engine: Choice::Auto, reduces: true, bounds: Bounds::default(), winner: Winner::default() }
     }
 }
 
@@ -105,6 +108,8 @@ pub struct Answer<Q: Question> {
     pub result: Result<CertifiedOn<Q>, Rejection>,
     /// The engine that gave it; `auto` if none did.
     pub engine: &'static str,
+    /// Whether another run may give the same answer by another engine and with another proof.
+    pub by_chance: bool,
     /// What went wrong while another engine answered: bugs in Cusp.
     pub failures: Vec<Failure>,
 }
@@ -113,7 +118,12 @@ impl<Q: Question> Answer<Q> {
     /// That there is no answer, and why.
     #[must_use]
     pub fn unknown(reason: Reason) -> Self {
-        Self { result: Ok(Certified::unknown(reason.into())), engine: AUTO, failures: Vec::new() }
+        Self {
+            result: Ok(Certified::unknown(reason.into())),
+            engine: AUTO,
+            failures: Vec::new(),
+            by_chance: false,
+        }
     }
 }
 
@@ -149,7 +159,7 @@ pub fn answer<Q: Route>(
             let engine = row.engine(setup.bounds);
             alone(&*engine, &reductions, budget, progress)
         }
-        Choice::Auto => auto(&reductions, setup.bounds, budget, progress),
+        Choice::Auto => auto(&reductions, &setup, budget, progress),
     };
     let answer = blaming_claims(rejected_if_unanswered(answer), budget);
     shortened(question, answer, budget, progress)
@@ -165,7 +175,7 @@ pub fn answer_by<Q: Route>(
     progress: &dyn Progress,
 ) -> Answer<Q> {
     let reductions = Reductions::new(question, reduces, budget);
-    let answer = race::race(engines, &reductions, budget, progress);
+    let answer = race::race(engines, &reductions, Winner::Same, budget, progress);
     shortened(question, rejected_if_unanswered(answer), budget, progress)
 }
 
@@ -187,7 +197,7 @@ fn rejected_if_unanswered<Q: Route>(mut answer: Answer<Q>) -> Answer<Q> {
 /// The portfolio: one engine for a short while, then all that fit.
 fn auto<Q: Route>(
     reductions: &Reductions<'_, Q>,
-    bounds: Bounds,
+    setup: &Setup<Q>,
     budget: &Budget,
     progress: &dyn Progress,
 ) -> Answer<Q> {
@@ -201,20 +211,27 @@ fn auto<Q: Route>(
                 named.pass_counts_on();
                 return answer;
             }
-            Ok(_) => failures.extend(answer.failures),
+            Ok(_) => failures.extend(answer.failures.iter().cloned()),
             Err(rejection) => {
                 failures
                     .push(Failure { engine: first.name(), problem: Problem::Rejected(rejection.clone()) });
             }
         }
         if let Some(reason) = budget.exhausted() {
-            return Answer { result: Ok(Certified::unknown(reason.into())), engine: AUTO, failures };
+            let seen = answer.result.ok().and_then(|certified| match certified.verdict() {
+                Verdict::Unknown(unknown) => {
+                    unknown.seen.as_ref().map(|seen| format!("{}: {seen}", first.name()))
+                }
+                _ => None,
+            });
+            let result = Ok(Certified::unknown(Unknown { reason, seen }));
+            return Answer { result, engine: AUTO, by_chance: false, failures };
         }
     }
-    let racers = question.racers(bounds);
+    let racers = question.racers(setup.bounds);
     let mut answer = match racers.as_slice() {
         [only] => alone(&**only, reductions, budget, progress),
-        _ => race::race(&racers, reductions, budget, progress),
+        _ => race::race(&racers, reductions, setup.winner, budget, progress),
     };
     answer.failures.splice(0..0, failures);
     answer
@@ -229,11 +246,12 @@ fn alone<Q: Route>(
 ) -> Answer<Q> {
     let name = engine.name();
     match certified(engine, reductions, budget, progress) {
-        Ok(result) => Answer { result, engine: name, failures: Vec::new() },
+        Ok(result) => Answer { result, engine: name, by_chance: false, failures: Vec::new() },
         Err(message) => {
             let reason = Reason::EngineFailed { engine: name, message: message.clone() };
             let failure = Failure { engine: name, problem: Problem::Panicked(message) };
-            Answer { result: Ok(Certified::unknown(reason.into())), engine: name, failures: vec![failure] }
+            let result = Ok(Certified::unknown(reason.into()));
+            Answer { result, engine: name, by_chance: false, failures: vec![failure] }
         }
     }
 }
@@ -249,7 +267,14 @@ fn certified<Q: Route>(
     progress: &dyn Progress,
 ) -> Result<Result<CertifiedOn<Q>, Rejection>, String> {
     let work = || {
-        let verdict = decide(engine, reductions, budget, progress);
+        let remembering = Remembering::new(progress);
+        let mut verdict = decide(engine, reductions, budget, &remembering);
+        // An engine that was stopped says how far it came, if it does not say more itself.
+        if let Verdict::Unknown(Unknown { seen: seen @ None, .. }) = &mut verdict
+            && budget.exhausted().is_some()
+        {
+            *seen = remembering.last();
+        }
         reductions.question.certify(verdict, budget)
     };
     caught(work)

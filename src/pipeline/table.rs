@@ -147,7 +147,7 @@ impl<Q: HasEngines> Choice<Q> {
 pub const AUTO: &str = "auto";
 
 /// What the portfolio does, in one line.
-pub const AUTO_IDEA: &str = "the engines that fit, side by side; the first certified answer counts";
+pub const AUTO_IDEA: &str = "the engines that fit, side by side, until there is a certified answer";
 
 impl<Q: Question> Clone for Choice<Q> {
     fn clone(&self) -> Self {

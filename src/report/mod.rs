@@ -45,6 +45,8 @@ pub struct Subject<'a> {
     pub certified: &'a Certified,
     /// The engine that found the answer.
     pub engine: &'a str,
+    /// Whether another run may have another engine and another proof; then the text names neither.
+    pub by_chance: bool,
 }
 
 /// How much of a trace is shown.

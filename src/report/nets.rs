@@ -29,6 +29,8 @@ pub struct NetSubject<'a> {
     pub certified: &'a CertifiedNet,
     /// The engine that found the answer.
     pub engine: &'a str,
+    /// Whether another run may have another engine and another proof; then the text names neither.
+    pub by_chance: bool,
 }
 
 impl NetSubject<'_> {
@@ -87,9 +89,12 @@ pub fn verdict_line(subject: &NetSubject, colour: bool) -> String {
             } else {
                 String::new()
             };
-            let proof = proof(net, certificate);
-            let sentence =
-                format!("no target can be covered{anyhow} ({} engine; {proof}, checked)", subject.engine);
+            let proof = if subject.by_chance {
+                "proof checked".to_owned()
+            } else {
+                format!("{} engine; {}, checked", subject.engine, proof(net, certificate))
+            };
+            let sentence = format!("no target can be covered{anyhow} ({proof})");
             (palette.good, "SAFE", sentence)
         }
         NetVerdict::Unsafe(run) => (palette.bad, "UNSAFE", unsafe_claim(net, run)),

@@ -36,9 +36,12 @@ pub fn verdict_line(subject: &Subject, colour: bool) -> String {
     let task = subject.task;
     let (style, word, sentence) = match subject.certified.verdict() {
         Verdict::Safe(certificate) => {
-            let proof = proof(certificate);
-            let sentence =
-                format!("{} ({} engine; {proof}, checked)", safe_claim(task, task.threads), subject.engine);
+            let proof = if subject.by_chance {
+                "proof checked".to_owned()
+            } else {
+                format!("{} engine; {}, checked", subject.engine, proof(certificate))
+            };
+            let sentence = format!("{} ({proof})", safe_claim(task, task.threads));
             (palette.good, "SAFE", sentence)
         }
         Verdict::Unsafe(trace) => (palette.bad, "UNSAFE", unsafe_claim(task, trace)),

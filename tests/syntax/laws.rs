@@ -1,7 +1,7 @@
 //! What must hold for every program: the laws of printing, and the corpus to try them on.
 
 #[path = "../support/shared_corpus.rs"]
-mod shared_corpus;
+pub mod shared_corpus;
 
 use cusp::diagnostic::{has_errors, render};
 use cusp::source::Source;

@@ -57,6 +57,9 @@ pub(in crate::engines) struct Capacity {
 /// The number of bytes of a node in its table.
 const SLOT_BYTES: usize = 16;
 
+/// What an operation counts as [work](Budget::spend), whatever the size of its diagrams.
+const WORK_OF_AN_OPERATION: u64 = 10;
+
 /// All diagrams of one search.
 pub(in crate::engines) struct Diagrams {
     manager: BCDDManagerRef,
@@ -115,6 +118,7 @@ impl Diagrams {
     }
 
     fn operation(&self, operation: impl Fn() -> AllocResult<Diagram>) -> DiagramResult<Diagram> {
+        self.budget.spend(WORK_OF_AN_OPERATION);
         if let Some(reason) = self.budget.exhausted() {
             return Err(Stop::Budget(reason));
         }

@@ -156,7 +156,10 @@ fn stack_size(program: &Program) -> usize {
 /// Searches with increasingly large tables.
 fn decide(task: &Task, sizes: RangeInclusive<usize>, budget: &Budget, counters: &Counters) -> Verdict {
     let (mut nodes, most) = sizes.into_inner();
+    let spent = budget.meter().spent();
     loop {
+        // When a table is full depends on when the crate collects garbage, so attempts that fail do not count.
+        budget.meter().forget_since(spent);
         let capacity = Capacity { nodes, cache: nodes / 4 + 1, is_last: nodes == most };
         match attempt(task, capacity, budget, counters) {
             Ok(verdict) => return verdict,

@@ -81,6 +81,21 @@ impl Chains {
     }
 }
 
+/// The steps that take tokens and give others: each thread that leaves a place goes to another one, unless a later step
+/// could take it there. Then all tokens are taken before any is given.
+fn firing(take: &Marking, give: &Marking) -> Vec<(u32, u32)> {
+    let (taken, given) = (each(take), each(give));
+    let at = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(POOL);
+    let pairs: Vec<(u32, u32)> =
+        (0..taken.len().max(given.len())).map(|i| (at(&taken, i), at(&given, i))).collect();
+    let is_taken_later = |i: usize, to: u32| to != POOL && pairs[i + 1..].iter().any(|&(from, _)| from == to);
+    if pairs.iter().enumerate().all(|(i, &(_, to))| !is_taken_later(i, to)) {
+        return pairs;
+    }
+    let takes = taken.into_iter().map(|from| (from, POOL));
+    takes.chain(given.into_iter().map(|to| (POOL, to))).collect()
+}
+
 fn pooled(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts> {
     let mut chains = Chains { shared_states: 1, rules: Vec::new() };
     for &(place, range) in net.initial.ranges() {
@@ -97,11 +112,7 @@ fn pooled(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts
     let main = if least.is_empty() { 0 } else { chains.fresh() };
     chains.chain(0, main, &least, Span::default());
     for transition in &net.transitions {
-        let (taken, given) = (each(&transition.take), each(&transition.give));
-        let at = |list: &[u32], i: usize| list.get(i).copied().unwrap_or(POOL);
-        let steps: Vec<(u32, u32)> =
-            (0..taken.len().max(given.len())).map(|i| (at(&taken, i), at(&given, i))).collect();
-        chains.chain(main, main, &steps, transition.span);
+        chains.chain(main, main, &firing(&transition.take, &transition.give), transition.span);
     }
     let mut targets = Vec::new();
     for target in &net.targets {
@@ -118,4 +129,32 @@ fn pooled(net: &Net) -> Result<(System, InitialState, Vec<TargetState>), NotATts
         rules: chains.rules,
     };
     Ok((system, initial, targets))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::net::PlaceId;
+
+    fn marking(tokens: &[(usize, u64)]) -> Marking {
+        let mut marking = Marking::default();
+        for &(place, n) in tokens {
+            marking.set(PlaceId::from_index(place), n);
+        }
+        marking
+    }
+
+    #[test]
+    fn no_step_of_a_chain_takes_what_an_earlier_one_has_given() {
+        // Threads move from place to place if nothing speaks against it.
+        assert_eq!(firing(&marking(&[(0, 1), (1, 1)]), &marking(&[(2, 1)])), [(1, 3), (2, POOL)]);
+        // A token that is only tested must be there from the beginning.
+        assert_eq!(
+            firing(&marking(&[(0, 1), (1, 1)]), &marking(&[(1, 1), (2, 1)])),
+            [(1, POOL), (2, POOL), (POOL, 2), (POOL, 3)]
+        );
+        // Two tokens are two tokens, even if both come back.
+        let two = marking(&[(0, 2)]);
+        assert_eq!(firing(&two, &two), [(1, POOL), (1, POOL), (POOL, 1), (POOL, 1)]);
+    }
 }

@@ -98,6 +98,9 @@ pub(super) struct Found {
     pub violation: Violation,
 }
 
+/// What a path edge counts as [work](Budget::spend).
+const WORK_OF_A_PATH_EDGE: u64 = 3;
+
 /// The growing set of path edges.
 pub(super) struct Saturation<'a> {
     pub task: &'a Task,
@@ -177,6 +180,7 @@ impl<'a> Saturation<'a> {
 
     /// Whether to end the search after `made` path edges or results of a step.
     fn stops(&self, made: usize) -> bool {
+        self.budget.spend(WORK_OF_A_PATH_EDGE);
         if made > self.most {
             self.is_cut_short.set(true);
         }

@@ -36,6 +36,9 @@ const ANY: u64 = 1 << 62;
 /// with large numbers are left to other engines.
 const LARGEST_WEIGHT: u64 = 1 << 32;
 
+/// What a marking counts as [work](Budget::spend).
+const WORK_OF_A_MARKING: u64 = 50;
+
 /// The engine `directed`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Directed;
@@ -157,6 +160,7 @@ impl<'net> Search<'net> {
             if let Some(reason) = budget.exhausted() {
                 return Ok(reason.into());
             }
+            budget.spend(WORK_OF_A_MARKING);
             if self.nodes.len() > most {
                 let why = format!("the limit of {most} markings is exceeded");
                 return Ok(Reason::GaveUp(why).into());

@@ -33,6 +33,8 @@ const LARGEST_CONE: usize = 1 << 17;
 const LEVELS: usize = 4;
 /// The number of levels for further choices, after all slots.
 const SPARE: usize = 256;
+/// So many levels are looked at for one unit of work.
+const LEVELS_PER_WORK: u64 = 20;
 
 /// A path edge without choices.
 #[derive(Clone)]
@@ -85,6 +87,8 @@ pub struct Diagrams {
     cache: FxHashMap<Edge, Option<Projected>>,
     /// The terms that were made for diagrams.
     terms: FxHashMap<BCDDFunction, Term>,
+    /// What projections have cost since [`Diagrams::take_work`] was last called.
+    work: u64,
 }
 
 /// The error that a diagram got too large.
@@ -103,7 +107,7 @@ impl Diagrams {
         let manager = oxidd::bcdd::new_manager(CAPACITY, CAPACITY / 4, 1);
         let levels = (width * LEVELS + SPARE) as VarNo;
         manager.with_manager_exclusive(|manager| manager.add_vars(levels));
-        Self { manager, width, cache: FxHashMap::default(), terms: FxHashMap::default() }
+        Self { manager, width, cache: FxHashMap::default(), terms: FxHashMap::default(), work: 0 }
     }
 
     /// The edge without its choices, unless that would be too large.
@@ -120,6 +124,11 @@ impl Diagrams {
         let projected = self.eliminate(arena, names, edge).ok();
         self.cache.insert(edge.clone(), projected.clone());
         projected
+    }
+
+    /// What projections have cost since the last call, as [work](crate::budget::Budget::spend).
+    pub fn take_work(&mut self) -> u64 {
+        std::mem::take(&mut self.work)
     }
 
     fn var(&self, level: usize) -> AllocResult<BCDDFunction> {
@@ -179,6 +188,8 @@ impl Diagrams {
         }
         let choices = self.place_choices(arena, &equations, &cone, &mut level_of)?;
         let before = self.nodes();
+        // Counting the nodes of all levels is most of the cost of a gate.
+        let gate = 10 + (self.width * LEVELS + SPARE) as u64 / LEVELS_PER_WORK;
         let mut made: FxHashMap<Term, BCDDFunction> = FxHashMap::default();
         for &node in &cone {
             let function = match arena.node(node) {
@@ -192,6 +203,7 @@ impl Diagrams {
                 TermNode::Xor(a, b) => value(&made, a)?.xor(&value(&made, b)?)?,
             };
             made.insert(node, function);
+            self.work += gate;
             if self.nodes() > before + LIMIT {
                 return Err(TooLarge);
             }

@@ -63,6 +63,10 @@ pub struct Source {
     pub stamp: u32,
 }
 
+/// What a relation and a term count as [work](Budget::spend).
+const WORK_OF_A_RELATION: u64 = 200;
+const WORK_OF_A_TERM: u64 = 5;
+
 /// A relation that was added to a table.
 pub struct Addition {
     /// The stamp; later additions have greater stamps.
@@ -121,6 +125,8 @@ pub struct Tables<'a> {
     clock: u32,
     /// The number of edges that were too large to be projected.
     pub copies: u64,
+    /// The number of terms when work was last counted.
+    counted_terms: usize,
     /// The number of edges for which the inclusion check could not tell whether they contain anything new.
     pub undecided: u64,
 }
@@ -146,6 +152,7 @@ impl<'a> Tables<'a> {
             empty: Table::default(),
             clock: 0,
             copies: 0,
+            counted_terms: 0,
             undecided: 0,
         }
     }
@@ -204,6 +211,7 @@ impl<'a> Tables<'a> {
         if edge.guard == Term::FALSE {
             return Ok(false);
         }
+        self.count_work();
         if let Some(reason) = self.budget.exhausted() {
             return Err(reason);
         }
@@ -252,6 +260,15 @@ impl<'a> Tables<'a> {
         table.known.push(union.chain(table.parametric.iter().cloned()).collect());
         table.additions.push(Addition { stamp, edge, projected, origin });
         Ok(true)
+    }
+
+    /// Counts the terms that were made since the last time as work, and some for the relation at hand.
+    fn count_work(&mut self) {
+        let terms = self.arena.len();
+        let fresh = terms.saturating_sub(std::mem::replace(&mut self.counted_terms, terms));
+        // Inclusion checks look at all terms again.
+        let work = self.diagrams.take_work() + terms as u64;
+        self.budget.spend(WORK_OF_A_RELATION + WORK_OF_A_TERM * fresh as u64 + work);
     }
 
     /// Whether an edge contains nothing new; `None` if that could not be decided.

@@ -13,7 +13,7 @@
 //! | `file` | always | the name as given; `<stdin>` for standard input |
 //! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
 //! | `exit_code` | always | what Cusp would exit with for this file alone |
-//! | `engine` | answered | the engine that answered |
+//! | `engine` | answered | the engine that answered; under `auto`, another run may name another one if the answer is safe |
 //! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
 //! | `rejection` | `rejected` | what is wrong with the evidence |
 //! | `failures` | an engine failed while another one answered | `engine` and `message` of each: bugs in Cusp |
@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | `property` | always | `{"kind": "assertions"}` or `{"kind": "label", "label": L}` |
 //! | `threads` | the program starts threads | the most threads at once, or `"unbounded"` |
-//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive` or `unrolling`; `size` |
+//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive` or `unrolling`; `size`; it is that of `engine` |
 //! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
 //! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
 //! | `assertion` | with `--all` | line and column of the assertion |

@@ -85,6 +85,9 @@ enum Stop {
     Unknown(Reason),
 }
 
+/// What a predecessor counts as [work](Budget::spend), whether it is new or not.
+const WORK_OF_A_CANDIDATE: u64 = 5;
+
 impl From<Overflow> for Stop {
     fn from(_: Overflow) -> Self {
         Self::Unknown(Reason::TooManyTokens)
@@ -177,6 +180,7 @@ impl<'net> Search<'net> {
             let Self { net, exclusions, cover, .. } = self;
             let transition = net.transition(id);
             let keep = &mut |candidate: &Marking| {
+                budget.spend(WORK_OF_A_CANDIDATE);
                 budget.exhausted().is_none()
                     && passes(&transition.upper, candidate)
                     && cover.covered_by(candidate, None).is_none()

@@ -26,6 +26,8 @@ const FRESH: usize = 64;
 
 /// The greatest number of pivots for a question; far more than any question of the corpus takes.
 const MOST_PIVOTS: u32 = 5_000;
+/// What a pivot counts as [work](Budget::spend), apart from its size.
+const WORK_OF_A_PIVOT: u64 = 20;
 
 /// A column of the equation: the rows and what the change adds to each of them.
 pub type Column = Vec<(u32, f64)>;
@@ -180,6 +182,8 @@ impl StateEquation {
 
     fn pivot_until_done(&mut self, need: &[(u32, f64)], budget: &Budget) -> Equation {
         for _ in 0..MOST_PIVOTS {
+            // The inverse is dense, and everything else about a pivot is of its size.
+            budget.spend(WORK_OF_A_PIVOT + (self.basic.len() * self.tight.len()) as u64 / 10);
             if budget.exhausted().is_some() {
                 break;
             }

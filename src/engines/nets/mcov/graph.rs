@@ -108,6 +108,9 @@ pub struct Graph<'n> {
     pub work: u64,
 }
 
+/// What a turn counts as [work](Budget::spend).
+const WORK_OF_A_TURN: u64 = 50;
+
 impl<'n> Graph<'n> {
     /// A graph without vertices; the initial markings are known to be coverable.
     #[must_use]
@@ -177,6 +180,7 @@ impl<'n> Graph<'n> {
             if self.vertices[vertex.index()].state == State::Open {
                 self.expand(vertex, budget)?;
             }
+            budget.spend(WORK_OF_A_TURN);
             self.work += 1;
         }
         self.withdraw_coverable();

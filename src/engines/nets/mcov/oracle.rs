@@ -14,6 +14,8 @@ const MOST_NODES: usize = 400_000;
 /// The greatest number of ways that are enumerated in which the tokens of one firing can choose. There can be very
 /// many, and a way that is left out is often found later.
 const MOST_WAYS: usize = 64;
+/// What a unit of effort of the tree counts as [work](Budget::spend).
+const WORK_OF_A_STEP: u64 = 5;
 
 /// The forward search.
 #[derive(Debug)]
@@ -55,7 +57,9 @@ impl<'n> Oracle<'n> {
             } else {
                 self.tree.expand_next()
             };
-            done += (self.tree.work() - before).max(1);
+            let work = (self.tree.work() - before).max(1);
+            budget.spend(WORK_OF_A_STEP * work);
+            done += work;
             match progress {
                 Ok(TreeProgress::More) => self.is_stopped = self.tree.len() > MOST_NODES,
                 Ok(TreeProgress::Target(node)) => self.target = Some(node),
