@@ -199,8 +199,11 @@ fn no_failures(failures: &[Failure]) {
 
 fn program(text: &str, dialect: Dialect, rng: &mut Rng, counts: &mut Counts) {
     let dialects = [dialect, dialect, dialect, Dialect::Boom, Dialect::Boppo, Dialect::Getafix];
-    let bounds =
-        Bounds { depth: (rng.below(3) == 0).then_some(5), recursion: (rng.below(3) == 0).then_some(2) };
+    let bounds = Bounds {
+        depth: (rng.below(3) == 0).then_some(5),
+        recursion: (rng.below(3) == 0).then_some(2),
+        unwind: (rng.below(3) == 0).then_some(2),
+    };
     let setup = Setup { engine: engine::<Task>(rng), reduces: rng.below(4) > 0, bounds, ..Setup::default() };
     let threads = if rng.below(2) == 0 { ThreadLimit::Unbounded } else { ThreadLimit::AtMost(2) };
     let label = (rng.below(8) == 0).then(|| "L".to_owned());
