@@ -9,13 +9,17 @@
 //!
 //! Evidence: [`Certificate::Threads`](crate::evidence::Certificate::Threads) with one formula for each control state that was reached, or an interleaving.
 //!
-//! Deviation: the thesis counts threads in symbolic local states, and cannot relate these to shared variables (errata 24). Here
+//! Deviation: the thesis counts threads in symbolic local states, and cannot relate these to shared variables. Here
 //! a *control state* says only at which cut ([`crate::threads`]) every thread is, and who holds the system. Its data is one set
 //! of values of the globals and of all values that matter of all its threads, as a decision diagram. The set is closed under
 //! permutations of threads at the same cut, and what is new is followed once, wherever it came from.
 //!
+//! A set could also be kept sorted instead of closed. Closed sets are cheaper where data is wide: all values of twelve threads with
+//! forty bits are the diagram `true`, while sorted vectors need a node for each way in which neighbours can be equal so far.
+//!
 //! - `search`: the fixed point; `control`: control states; `moves`, `relation`: large steps as relations, and images.
-//! - `levels`: the variables of the diagrams and their order. No order is good for all programs, so searches take turns.
+//! - `levels`: the variables of the diagrams and their order. No order is good for all programs, so
+//!   searches with different orders take turns, with larger and larger tables.
 //! - `proof`: the certificate; `walk_back`: the run.
 //!
 //! Memory and time are limited as in [`super::bdd`].
