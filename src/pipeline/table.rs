@@ -252,7 +252,13 @@ impl HasEngines for Task {
             shows: Shows::Both,
             evidence: "control states",
             make: |_| Box::new(counter::Counter::default()),
-            portfolio: Portfolio::NEVER,
+            portfolio: Portfolio {
+                race: |task, _| {
+                    let fits = task.program.starts_threads && task.threads.is_some();
+                    fits.then(|| Box::new(counter::Counter::default()) as _)
+                },
+                ..Portfolio::NEVER
+            },
         },
         Row {
             name: "bdd",

@@ -215,9 +215,12 @@ impl<'a> Relations<'a> {
         let is_live = |local: u32| system.live(block.start).get((base + local) as usize);
         // Locals of the thread that moves which do not matter are not read.
         let own: Vec<Term> = (0..count)
-            .map(|local| match is_live(local) {
-                true => terms.variable(self.levels.value(slot, base + local)),
-                false => Term::FALSE,
+            .map(|local| {
+                if is_live(local) {
+                    terms.variable(self.levels.value(slot, base + local))
+                } else {
+                    Term::FALSE
+                }
             })
             .collect();
         let shared: FxHashMap<u32, Term> =

@@ -4,9 +4,7 @@ use super::super::bdd::diagrams::{DiagramResult, Variable};
 use super::super::bdd::gates::Writer;
 use super::search::Search;
 use crate::evidence::threads::{ControlState, ControlStates};
-use crate::evidence::{Certificate, ThreadInvariant, ThreadProof};
-use crate::model::Var;
-use crate::threads::ThreadSystem;
+use crate::evidence::{Certificate, ThreadInvariant};
 
 /// All control states that were reached.
 pub(super) fn proof(search: &Search<'_>) -> DiagramResult<Certificate> {
@@ -40,20 +38,5 @@ pub(super) fn proof(search: &Search<'_>) -> DiagramResult<Certificate> {
         });
     }
     let invariant = ThreadInvariant::Formulas(ControlStates { formulas: writer.formulas, sets });
-    let (ignored_globals, ignored_locals) = ignored(system);
-    let cuts = cuts.iter().map(|&cut| system.stack(cut)).collect();
-    Ok(Certificate::Threads(ThreadProof { ignored_globals, ignored_locals, cuts, invariant }))
-}
-
-/// The globals and the locals that do not matter.
-fn ignored(system: &ThreadSystem<'_>) -> (Vec<u32>, Vec<(crate::model::ProcId, u32)>) {
-    let program = system.program();
-    let relevance = &system.relevance;
-    let globals = 0..program.globals.len() as u32;
-    let globals = globals.filter(|&global| !relevance.matters(program.start, Var::Global(global)));
-    let locals = program.procedure_ids().flat_map(|id| {
-        let locals = 0..program.procedure(id).locals.len() as u32;
-        locals.filter(move |&local| !relevance.matters(id, Var::Local(local))).map(move |local| (id, local))
-    });
-    (globals.collect(), locals.collect())
+    Ok(Certificate::Threads(system.proof(invariant)))
 }

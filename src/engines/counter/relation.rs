@@ -21,14 +21,14 @@ const LARGEST_CLUSTER: usize = 1000;
 pub(super) struct Terms {
     pub arena: TermArena,
     variables: FxHashMap<VarId, Variable>,
-    terms: FxHashMap<Variable, Term>,
+    made: FxHashMap<Variable, Term>,
 }
 
 impl Terms {
     /// The term of a variable of the diagrams.
     pub fn variable(&mut self, variable: Variable) -> Term {
-        let Self { arena, variables, terms } = self;
-        *terms.entry(variable).or_insert_with(|| {
+        let Self { arena, variables, made } = self;
+        *made.entry(variable).or_insert_with(|| {
             let var = arena.fresh_var();
             variables.insert(var, variable);
             arena.var(var)

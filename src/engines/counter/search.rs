@@ -108,7 +108,7 @@ impl<'a> Search<'a> {
     pub fn saturate(&mut self) -> Result<Option<Found>, Ended> {
         let start = Control(vec![Key { location: self.blocks.system.start, holds: false }]);
         let states = self.initial()?;
-        self.add(start, states, None)?;
+        self.add(start, &states, None)?;
         while let Some(number) = self.queue.pop_front() {
             self.diagrams.poll()?;
             let Some((states, sources)) = self.open[number as usize].take() else { continue };
@@ -173,15 +173,15 @@ impl<'a> Search<'a> {
                 }
                 let image = self.arrange(&image, &control, &successor, a_move)?;
                 let image = self.close(image, &successor)?;
-                self.add(successor.control, image, Some(Source { layer: number, slot, step }))?;
+                self.add(successor.control, &image, Some(Source { layer: number, slot, step }))?;
             }
         }
         Ok(None)
     }
 
     /// Adds states of a control state.
-    fn add(&mut self, control: Control, states: Diagram, source: Option<Source>) -> DiagramResult<()> {
-        if self.diagrams.is_empty(&states) {
+    fn add(&mut self, control: Control, states: &Diagram, source: Option<Source>) -> DiagramResult<()> {
+        if self.diagrams.is_empty(states) {
             return Ok(());
         }
         let (number, is_new) = self.controls.insert_full(control);
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
             self.known.push(self.diagrams.falsity());
             self.open.push(None);
         }
-        let new = self.diagrams.minus(&states, &self.known[number])?;
+        let new = self.diagrams.minus(states, &self.known[number])?;
         if self.diagrams.is_empty(&new) {
             return Ok(());
         }

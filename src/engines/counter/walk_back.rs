@@ -224,7 +224,7 @@ fn solve(arena: &TermArena, condition: Term, budget: &Budget) -> DiagramResult<O
         Answer::Sat => {
             let vars = arena.support(&[condition]).into_iter();
             let is_true = |var: &VarId| encoder.var_literal(arena, *var).is_some_and(|lit| solver.value(lit));
-            Ok(Some(vars.filter(is_true).map(|var| var.number()).collect()))
+            Ok(Some(vars.filter(is_true).map(VarId::number).collect()))
         }
     }
 }
