@@ -252,14 +252,14 @@ mod tests {
 
     #[test]
     fn binary_input_is_named_as_such() {
-        let error = Source::read("x".to_owned(), &b"decl a;\0"[..]).expect_err("a NUL byte");
+        let error = Source::read("x".to_owned(), &b"decl a;\0"[..], &|| false).expect_err("a NUL byte");
         assert_eq!(error.message, "is not a text file: byte 7 is 0x00");
     }
 
     #[test]
     fn other_texts_are_written_like_the_one_that_was_read() {
         for bytes in [&b"// caf\xe9\n"[..], b"\xef\xbb\xbf// caf\xc3\xa9\n", b"// caf\xc3\xa9\n"] {
-            let source = Source::read("x".to_owned(), bytes).expect("text");
+            let source = Source::read("x".to_owned(), bytes, &|| false).expect("text");
             assert_eq!(source.text(), "// caf\u{e9}\n");
             assert_eq!(source.encode(source.text()), bytes);
         }
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn a_latin1_comment_is_text() {
-        let source = Source::read("x".to_owned(), &b"// caf\xe9\n"[..]).expect("text");
+        let source = Source::read("x".to_owned(), &b"// caf\xe9\n"[..], &|| false).expect("text");
         assert_eq!(source.line(1), "// café");
     }
 }
