@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use cusp::budget::Budget;
 use cusp::check::{self, Options};
 use cusp::cover::{self, Format, Input};
+use cusp::engines::Bounds;
 use cusp::evidence::{Reason, Unknown, Verdict};
 use cusp::pipeline::table::Choice;
 use cusp::pipeline::{Route, Setup, answer};
@@ -37,8 +38,14 @@ impl Progress for Stopping {
 
 /// Every engine of the table, and all of them together, stopped in the middle of the question.
 fn stopped_engines_say_how_far_they_came<Q: Route>(question: &Q) {
-    let mut stopped = 0;
+    let (mut stopped, mut asked) = (0, 0);
     for engine in Choice::<Q>::all() {
+        if let Choice::Only(row) = engine
+            && row.engine(Bounds::default()).accepts(question).is_err()
+        {
+            continue;
+        }
+        asked += 1;
         let budget = Budget::unlimited();
         let progress = Stopping { budget: budget.clone(), said: AtomicU32::new(0) };
         let setup = Setup { engine, reduces: false, ..Setup::default() };
@@ -54,7 +61,7 @@ fn stopped_engines_say_how_far_they_came<Q: Route>(question: &Q) {
             Verdict::Safe(_) | Verdict::Unsafe(_) => {}
         }
     }
-    assert!(stopped > Q::ENGINES.len() / 2, "the question is too easy for this test: {stopped}");
+    assert!(stopped > asked / 2, "the question is too easy for this test: {stopped}");
 }
 
 #[test]

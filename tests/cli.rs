@@ -12,6 +12,7 @@ const UNSAFE: &str = "decl g;\nvoid main() begin\n  g := *;\n  assert(g);\nend\n
 const UNKNOWN: &str = "tests/corpus/recursion_in_threads.bp";
 const WRONG: &str = "decl a, a;\nvoid main() begin\n  b := T;\n  a := F, T;\n  goto L;\n  f();\nend\n";
 /// Every number of threads has to be looked at, one after the other.
+/// The explicit engine does not end on this program.
 const ENDLESS: &str = "\
 decl g;
 void main() begin
@@ -178,14 +179,14 @@ fn without_what_was_seen(text: &str) -> String {
 
 #[test]
 fn limits_end_a_run_that_would_not() {
-    let late = run_on(&["check", "--timeout", "0.5", "-"], ENDLESS);
+    let late = run_on(&["check", "--engine", "explicit", "--timeout", "0.5", "-"], ENDLESS);
     assert_eq!(late.code, 5);
     insta::assert_snapshot!(without_what_was_seen(&late.stdout), @"
     UNKNOWN  <stdin>: the time limit of 0.5 s is over
       help: give it more time with `--timeout SECONDS`
       help: bound the number of threads that live at once with `--threads N`
     ");
-    let large = run_on(&["check", "--memory", "1M", "-"], ENDLESS);
+    let large = run_on(&["check", "--engine", "explicit", "--memory", "1M", "-"], ENDLESS);
     assert_eq!(large.code, 5);
     insta::assert_snapshot!(without_what_was_seen(&large.stdout), @"
     UNKNOWN  <stdin>: the memory limit of 1 MB is used up
@@ -369,7 +370,8 @@ fn ctrl_c_ends_a_check_with_the_partial_answer() {
     let scratch = Scratch::new("interrupt");
     let endless = scratch.file("endless.bp", ENDLESS);
     // The main thread, the one that waits for signals, and the one that watches the time.
-    let mut child = start(&mut cusp(&["check", "--timeout", "3600", &endless, "never-read.bp"]));
+    let mut child =
+        start(&mut cusp(&["check", "--engine", "explicit", "--timeout", "3600", &endless, "never-read.bp"]));
     interrupt_with_threads(&mut child, 3);
     let Ran { code, stdout, stderr } = ran(&child.wait_with_output().expect("it ends"));
     insta::assert_snapshot!(stdout.replace(&scratch.path(""), ""), @"
@@ -394,7 +396,7 @@ fn ctrl_c_while_reading_ends_at_once() {
 fn verdicts_come_as_soon_as_they_are_known() {
     let scratch = Scratch::new("soon");
     let (safe, endless) = (scratch.file("safe.bp", SAFE), scratch.file("endless.bp", ENDLESS));
-    let mut child = start(&mut cusp(&["check", &safe, &endless]));
+    let mut child = start(&mut cusp(&["check", "--engine", "explicit", &safe, &endless]));
     let mut first = String::new();
     BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
     assert!(first.starts_with("SAFE  "), "{first}");
@@ -521,7 +523,7 @@ fn very_large_bounds_are_refused_or_given_up() {
     assert_eq!(copies.code, 1);
     let message = "`--replicate` cannot run `main` in 4294967295 threads; the most is 1000";
     assert!(copies.stderr.contains(message), "{}", copies.stderr);
-    let threads = run_on(&["check", "-q", "--threads", most, "-"], program);
+    let threads = run_on(&["check", "-q", "--engine", "explicit", "--threads", most, "-"], program);
     assert!(threads.stdout.starts_with("UNKNOWN"), "{}{}", threads.stdout, threads.stderr);
     assert!(threads.stdout.contains("up to 4294967295 threads"), "{}", threads.stdout);
     // A violation is found, and a program that starts few threads is safe, whatever the bound is.
@@ -689,7 +691,8 @@ fn a_run_that_is_killed_leaves_no_file_behind() {
     let certificate = scratch.path("certificate");
     // A first line on standard output: the engine is at work when it is killed.
     let small = scratch.file("small.bp", SAFE);
-    let mut child = start(&mut cusp(&["check", "--certificate", &certificate, &endless]));
+    let mut child =
+        start(&mut cusp(&["check", "--engine", "explicit", "--certificate", &certificate, &endless]));
     let mut done = false;
     while !done {
         // The file for the answer was tried out as soon as the process sleeps or works on its question.

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 
 use cusp::check::{Options, prepare};
 use cusp::cli::parse_check_options;
+use cusp::evidence::Reason;
 use cusp::source::Source;
 use families::{Family, Variant};
 use support::corpus::{Entry, manifest, own_programs};
@@ -107,9 +108,13 @@ fn assert_all_is_decided(findings: &Findings) {
     }
 }
 
-/// No engine is idle: each decides at least a third.
+/// No engine is idle: each decides at least a third, unless it is for programs with threads only.
 fn assert_engines_work(findings: &Findings, questions: usize) {
     for (engine, open) in &findings.open {
+        let is_for_threads = |said: &Said| matches!(said, Said::Unknown(Reason::ThreadsOnly { .. }));
+        if open.iter().any(|(_, said)| is_for_threads(said)) {
+            continue;
+        }
         assert!(open.len() * 3 <= questions * 2, "{engine} has no answer to {} of {questions}", open.len());
     }
 }

@@ -7,6 +7,8 @@ use cusp::budget::Budget;
 use cusp::certify::{Certified, certify};
 use cusp::check::{self, Checked, Options, Prepared, ThreadLimit};
 use cusp::evidence::{Reason, Unknown, Verdict};
+use cusp::pipeline::Setup;
+use cusp::pipeline::table::Choice;
 use cusp::progress::Quiet;
 use cusp::report::json::{Header, Report};
 use cusp::report::{Detail, Subject, View, text, verdict_line};
@@ -53,8 +55,11 @@ fn asked(program: &str) -> Answered {
     ask(program, &Options::default())
 }
 
+/// With the explicit engine, so that runs and figures do not depend on who is asked first.
 fn threads(n: u32) -> Options {
-    Options { threads: ThreadLimit::AtMost(n), ..Options::default() }
+    let engine = Choice::named("explicit").expect("an engine");
+    let setup = Setup { engine, ..Setup::default() };
+    Options { threads: ThreadLimit::AtMost(n), setup, ..Options::default() }
 }
 
 fn corpus(name: &str) -> String {

@@ -190,10 +190,12 @@ fn is_sequential_and_narrow(task: &Task) -> bool {
 
 /// Whether k-induction can be expected to do better than refinement of calls.
 fn has_loops_without_recursion(task: &Task) -> bool {
-    let program = &task.program;
-    let calls = CallGraph::of(program);
-    program.procedure_ids().all(|id| !calls.is_recursive(id))
-        && program.procedures.iter().any(|p| Cuts::of(p).heads().next().is_some())
+    !is_recursive(task) && task.program.procedures.iter().any(|p| Cuts::of(p).heads().next().is_some())
+}
+
+fn is_recursive(task: &Task) -> bool {
+    let calls = CallGraph::of(&task.program);
+    task.program.procedure_ids().any(|id| calls.is_recursive(id))
 }
 
 /// Races for every sequential program.
@@ -282,7 +284,8 @@ impl HasEngines for Task {
             portfolio: Portfolio {
                 // With threads it never ends on safe programs, so it races only where others end if they can.
                 race: |task, Bounds { depth, recursion, unwind }| {
-                    let races = !task.program.starts_threads || task.threads.is_some();
+                    let is_bounded = unwind.or(recursion).is_some() || !is_recursive(task);
+                    let races = !task.program.starts_threads || task.threads.is_some() && is_bounded;
                     races.then(|| Box::new(bmc::Bmc { depth, recursion, unwind }) as _)
                 },
                 ..Portfolio::NEVER

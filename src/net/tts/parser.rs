@@ -1,5 +1,7 @@
 //! Parses thread transition systems, and reports all errors at once.
 
+use std::cell::Cell;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, has_errors};
@@ -28,7 +30,13 @@ pub fn parse_unless(
     source: &Source,
     stop: &dyn Fn() -> bool,
 ) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let mut parser = Parser { cursor: Cursor::new(source.text(), stop), system: System::default() };
+    // The lexer asks as well, and a text that it leaves early ends in the middle of a line.
+    let stopped = Cell::new(false);
+    let stop = || {
+        stopped.set(stopped.get() || stop());
+        stopped.get()
+    };
+    let mut parser = Parser { cursor: Cursor::new(source.text(), &stop), system: System::default() };
     if parser.header().is_ok() {
         let mut lines = 0_usize;
         while parser.cursor.peek().kind != TokenKind::End {
@@ -37,10 +45,13 @@ pub fn parse_unless(
             }
             lines += 1;
             if lines.is_multiple_of(LINES) && stop() {
-                return Ok((parser.system, Vec::new()));
+                break;
             }
         }
         parser.warn_of_duplicates();
+    }
+    if stopped.get() {
+        return Ok((parser.system, Vec::new()));
     }
     let findings = parser.cursor.findings.into_sorted();
     if has_errors(&findings) { Err(findings) } else { Ok((parser.system, findings)) }
