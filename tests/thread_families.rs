@@ -28,8 +28,11 @@ fn source(family: &Family, size: usize, variant: Variant) -> Source {
 /// What an engine says about a member; a rejected proof or a panic is an error.
 fn ask(family: &Family, (size, threads): (usize, u32), variant: Variant, engine: Choice<Task>) -> Said {
     let source = source(family, size, variant);
-    let said = run(&source, &options(family, Some(threads)), engine);
     let name = engine.name();
+    let mut options = options(family, Some(threads));
+    // It looks for bugs only, and would go on for ever.
+    options.setup.bounds.depth = (name == "bmc").then_some(8);
+    let said = run(&source, &options, engine);
     said.unwrap_or_else(|why| panic!("{} {size}, {threads} threads, {name}: {why}", family.name))
 }
 

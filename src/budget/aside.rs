@@ -47,6 +47,9 @@ const PERIOD: Duration = Duration::from_millis(5);
 ///
 /// # Errors
 /// If the work was not done.
+///
+/// # Panics
+/// If the work panics.
 pub fn aside<T: Send + 'static, Work: FnOnce() -> T + Send + 'static>(
     budget: &Budget,
     stack: usize,

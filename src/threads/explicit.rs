@@ -84,6 +84,7 @@ type Path = u32;
 
 impl LargeSteps {
     /// The results, without repetitions.
+    #[must_use]
     pub fn outcomes(&self) -> impl ExactSizeIterator<Item = &Outcome> {
         self.outcomes.iter().map(|(outcome, _)| outcome)
     }
@@ -346,11 +347,17 @@ impl ThreadSystem<'_> {
             };
             if values == Values::EITHER {
                 let mut others = after.clone();
-                others.iter_mut().for_each(|view| write(view, true));
-                after.iter_mut().for_each(|view| write(view, false));
+                for view in &mut others {
+                    write(view, true);
+                }
+                for view in &mut after {
+                    write(view, false);
+                }
                 after.append(&mut others);
             } else {
-                after.iter_mut().for_each(|view| write(view, values.can_hold));
+                for view in &mut after {
+                    write(view, values.can_hold);
+                }
             }
             if after.len() > limit {
                 return Err(TooMany);
@@ -411,7 +418,9 @@ impl ThreadSystem<'_> {
             if values == Values::EITHER {
                 frames = arbitrary(frames, &[position], limit)?;
             } else {
-                frames.iter_mut().for_each(|frame| frame.set(position, values.can_hold));
+                for frame in &mut frames {
+                    frame.set(position, values.can_hold);
+                }
             }
         }
         let others = (base + callee.params) as usize..base as usize + callee.locals.len();
@@ -501,7 +510,9 @@ impl ThreadSystem<'_> {
             if values == Values::EITHER {
                 images = arbitrary(images, &[position], limit)?;
             } else {
-                images.iter_mut().for_each(|image| image.set(position, values.can_hold));
+                for image in &mut images {
+                    image.set(position, values.can_hold);
+                }
             }
         }
         let exprs = &self.program().exprs;
@@ -529,8 +540,12 @@ fn arbitrary(mut vectors: Vec<Bits>, positions: &[usize], limit: usize) -> Resul
             return Err(TooMany);
         }
         let mut others = vectors.clone();
-        others.iter_mut().for_each(|bits| bits.set(position, true));
-        vectors.iter_mut().for_each(|bits| bits.set(position, false));
+        for bits in &mut others {
+            bits.set(position, true);
+        }
+        for bits in &mut vectors {
+            bits.set(position, false);
+        }
         vectors.append(&mut others);
     }
     if vectors.len() > limit { Err(TooMany) } else { Ok(vectors) }

@@ -115,7 +115,7 @@ pub struct Blocks<'s> {
     /// The thread system.
     pub system: &'s ThreadSystem<'s>,
     arena: TermArena,
-    blocks: Vec<Block>,
+    all: Vec<Block>,
     /// For every location, the position of its block.
     of_cut: Vec<Option<u32>>,
 }
@@ -149,13 +149,13 @@ impl<'s> Blocks<'s> {
             of_cut[cut.index()] = Some(blocks.len() as u32);
             blocks.push(Builder::build(system, &mut arena, cut));
         }
-        Self { system, arena, blocks, of_cut }
+        Self { system, arena, all: blocks, of_cut }
     }
 
     /// The blocks, in the order of their cuts.
     #[must_use]
     pub fn blocks(&self) -> &[Block] {
-        &self.blocks
+        &self.all
     }
 
     /// The block of a cut.
@@ -164,7 +164,7 @@ impl<'s> Blocks<'s> {
     /// If the location is not a cut.
     #[must_use]
     pub fn block(&self, cut: Location) -> &Block {
-        &self.blocks[self.position(cut)]
+        &self.all[self.position(cut)]
     }
 
     /// The position of the block of a cut among all blocks.
@@ -631,21 +631,21 @@ impl<'b, 's> Builder<'b, 's> {
                 let key = (to, creation);
                 match self.states.remove(&key) {
                     None => self.waiting.push(Reverse((system.order(to), key))),
-                    Some(old) => state = self.merged(old, state, Some(to)),
+                    Some(old) => state = self.merged(old, &state, Some(to)),
                 }
                 self.states.insert(key, state);
             }
             to => {
                 let key = (to, creation, passive);
                 if let Some(old) = self.ends.remove(&key) {
-                    state = self.merged(old, state, to);
+                    state = self.merged(old, &state, to);
                 }
                 self.ends.insert(key, state);
             }
         }
     }
 
-    fn merged(&mut self, mut old: State, new: State, at: Option<Location>) -> State {
+    fn merged(&mut self, mut old: State, new: &State, at: Option<Location>) -> State {
         let (system, globals) = (self.system, self.globals as usize);
         let is_live = |slot: usize| match slot.checked_sub(globals) {
             None => true,

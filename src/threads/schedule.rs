@@ -4,7 +4,7 @@
 //! variables of the program, straight ahead, so the formula is as long as the run. The semantics is the one of
 //! [`crate::model`]; what comes out is replayed by [`crate::certify`] like every run.
 
-use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena};
+use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena, VarId};
 use cusp_solvers::{Answer, Limits};
 use rustc_hash::FxHashSet;
 
@@ -364,7 +364,7 @@ impl<'a> Run<'a> {
                 let vars = self.arena.support(&[self.condition]);
                 let is_true =
                     |var| encoder.var_literal(&self.arena, var).is_some_and(|lit| solver.value(lit));
-                Ok(Some(vars.into_iter().filter(|&var| is_true(var)).map(|var| var.number()).collect()))
+                Ok(Some(vars.into_iter().filter(|&var| is_true(var)).map(VarId::number).collect()))
             }
         }
     }

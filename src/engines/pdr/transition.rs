@@ -241,7 +241,7 @@ impl<'a> Transition<'a> {
         let (mut taken_some, mut fails) = (Term::FALSE, Term::FALSE);
         let mut numbers = vec![usize::MAX; self.system.len()];
         self.cuts.iter().enumerate().for_each(|(number, cut)| numbers[cut.index()] = number);
-        for number in 0..count {
+        for (number, &here) in at.iter().enumerate() {
             let block = blocks.block(self.cuts[number]);
             let mut images: Vec<(VarId, Term)> = Vec::new();
             for (var, &term) in block.inputs.shared.iter().zip(&self.shared_terms) {
@@ -263,7 +263,7 @@ impl<'a> Transition<'a> {
             self.instances.extend(images.iter().chain(&choices).copied());
             for (position, end) in block.ends.iter().enumerate() {
                 let guard = instance.term(end.guard);
-                let taken = self.arena.and(at[number], guard);
+                let taken = self.arena.and(here, guard);
                 if taken == Term::FALSE {
                     continue;
                 }
@@ -295,7 +295,7 @@ impl<'a> Transition<'a> {
                     self.passive.push(PassiveEnd { step, taken, block: number, end: position, instance });
                 }
             }
-            let failing = self.arena.and(at[number], instance.term(block.fails));
+            let failing = self.arena.and(here, instance.term(block.fails));
             fails = self.arena.or(fails, failing);
         }
         self.instances.sort_unstable_by_key(|&(var, _)| var);
@@ -352,7 +352,7 @@ impl<'a> Transition<'a> {
                 let other = if i == 0 { self.mover[0].holds } else { self.watchers[i - 1].before.holds };
                 self.solver.add_clause(&[!other, !before.holds]);
             }
-            let (allows, after) = self.moved_along(&at, values);
+            let (allows, after) = self.moved_along(&at, &values);
             let allows = self.lit(allows);
             let after =
                 if self.passive.is_empty() { before.clone() } else { self.vector(&at, holds, &after) };
@@ -362,8 +362,8 @@ impl<'a> Transition<'a> {
 
     /// What becomes of a thread that does not move: assignments with `x$` change it. Also the condition under which they
     /// are possible.
-    fn moved_along(&mut self, at: &[Term], values: Vec<Term>) -> (Term, Vec<Term>) {
-        let (mut allows, mut after) = (Term::TRUE, values.clone());
+    fn moved_along(&mut self, at: &[Term], values: &[Term]) -> (Term, Vec<Term>) {
+        let (mut allows, mut after) = (Term::TRUE, values.to_vec());
         let passive = std::mem::take(&mut self.passive);
         let globals = self.system.program().globals.len();
         let first_choice = self.arena.fresh_var().number();

@@ -160,7 +160,9 @@ mod tests {
         let positions = [0, 1, 63, 64, 4095, 4096, 4097, 262_143, 262_144, 299_999];
         let mut work = Sweeps::new(300_000);
         for start in positions {
-            positions.iter().for_each(|&position| work.add(position as u32));
+            for &position in &positions {
+                work.add(position as u32);
+            }
             assert_eq!(work.first_from(start), Some(start));
             let found: Vec<usize> = std::iter::from_fn(|| work.next()).collect();
             let from = positions.iter().position(|&position| position == found[0]).expect("one of them");

@@ -118,7 +118,7 @@ struct Searches<'a> {
     progress: &'a dyn Progress,
 }
 
-impl<'a> Searches<'a> {
+impl Searches<'_> {
     fn run(mut self) -> Result<Verdict, Stopped> {
         loop {
             if let Some(reason) = self.budget.exhausted() {

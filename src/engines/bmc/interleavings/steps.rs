@@ -123,7 +123,7 @@ struct Arrival {
 struct Reached<'e> {
     end: &'e End,
     /// Whether it is.
-    is_reached: Term,
+    taken: Term,
     /// The position of the copy of its block.
     copy: usize,
 }
@@ -272,14 +272,14 @@ impl<'a> Unrolling<'a> {
             let block: &'a Block = &blocks.blocks()[*position];
             failures.push(self.arena.and(*at, instance.term(block.fails)));
             for end in &block.ends {
-                let is_reached = self.arena.and(*at, instance.term(end.guard));
-                if is_reached != Term::FALSE {
-                    reached.push(Reached { end, is_reached, copy });
+                let taken = self.arena.and(*at, instance.term(end.guard));
+                if taken != Term::FALSE {
+                    reached.push(Reached { end, taken, copy });
                 }
             }
         }
         let fails = self.arena.or_all(failures);
-        let ends = self.arena.or_all(reached.iter().map(|reached| reached.is_reached));
+        let ends = self.arena.or_all(reached.iter().map(|reached| reached.taken));
         let either = self.arena.or(fails, ends);
         self.require(either);
         let (accesses, is_special) = self.accesses(&copies);
@@ -337,7 +337,7 @@ impl<'a> Unrolling<'a> {
     /// Of threads in the same state, the one in the first slot moves.
     fn order_equal_threads(&mut self, moves: &[Term]) {
         let held = self.state.held;
-        for late in 0..moves.len() {
+        for (late, &moves) in moves.iter().enumerate() {
             for early in 0..late {
                 let cuts: Vec<usize> = self.state.slots[early].at.keys().copied().collect();
                 for cut in cuts {
@@ -347,7 +347,7 @@ impl<'a> Unrolling<'a> {
                         continue;
                     }
                     let here = self.state.slots[early].at[&cut];
-                    let mut equal = vec![moves[late], here, there, !held];
+                    let mut equal = vec![moves, here, there, !held];
                     for position in live.iter() {
                         let [a, b] = [early, late].map(|slot| self.state.slots[slot].values[position]);
                         equal.push(self.arena.iff(a, b));
@@ -466,22 +466,22 @@ impl<'a> Unrolling<'a> {
         let mut changes: BTreeMap<u32, Vec<(Term, Term)>> = BTreeMap::new();
         let mut beginnings: BTreeMap<usize, Vec<Term>> = BTreeMap::new();
         let mut given: BTreeMap<u32, Vec<Term>> = BTreeMap::new();
-        for &Reached { end, is_reached, copy } in reached {
+        for &Reached { end, taken, copy } in reached {
             let instance = &step.copies[copy].2;
-            held.push(self.arena.and(is_reached, instance.term(end.holds)));
+            held.push(self.arena.and(taken, instance.term(end.holds)));
             if let Some(to) = end.to {
-                arrivals.entry(self.blocks.position(to)).or_default().push(is_reached);
+                arrivals.entry(self.blocks.position(to)).or_default().push(taken);
             }
             for &(position, value) in &end.values {
                 let value = instance.term(value);
                 if value != own[position as usize] {
-                    changes.entry(position).or_default().push((is_reached, value));
+                    changes.entry(position).or_default().push((taken, value));
                 }
             }
             if let Creation::New(location) = end.creation {
-                beginnings.entry(self.blocks.position(location)).or_default().push(is_reached);
+                beginnings.entry(self.blocks.position(location)).or_default().push(taken);
                 for &(position, value) in &end.created {
-                    let value = self.arena.and(is_reached, instance.term(value));
+                    let value = self.arena.and(taken, instance.term(value));
                     given.entry(position).or_default().push(value);
                 }
             }
@@ -535,8 +535,8 @@ impl<'a> Unrolling<'a> {
             let old = self.state.shared[global as usize];
             let changes: Vec<(Term, Term)> = reached
                 .iter()
-                .map(|&Reached { end, is_reached, copy }| {
-                    (is_reached, step.copies[copy].2.term(end.shared[global as usize]))
+                .map(|&Reached { end, taken, copy }| {
+                    (taken, step.copies[copy].2.term(end.shared[global as usize]))
                 })
                 .filter(|&(_, value)| value != old)
                 .collect();
@@ -573,14 +573,14 @@ impl<'a> Unrolling<'a> {
         own: &[Term],
     ) -> Vec<BTreeMap<u32, Vec<(Term, Term)>>> {
         let mut changes = vec![BTreeMap::new(); self.state.slots.len()];
-        for &Reached { end, is_reached, copy } in reached {
+        for &Reached { end, taken, copy } in reached {
             let Some(passive) = end.passive else { continue };
             for (slot, changes) in changes.iter_mut().enumerate() {
                 let moves = step.moves.get(slot).copied().unwrap_or(Term::FALSE);
                 let cuts: Vec<(usize, Term)> =
                     self.state.slots[slot].at.iter().map(|(&cut, &term)| (cut, term)).collect();
                 for (cut, is_there) in cuts {
-                    let here = self.arena.and_all([is_reached, is_there, !moves]);
+                    let here = self.arena.and_all([taken, is_there, !moves]);
                     if here == Term::FALSE {
                         continue;
                     }
@@ -596,7 +596,6 @@ impl<'a> Unrolling<'a> {
         changes
     }
 
-    #[expect(clippy::too_many_arguments, reason = "both threads before and after")]
     fn passive_change(
         &mut self,
         passive: StepId,
