@@ -74,12 +74,11 @@ fn agreed(task: &Task) -> Result<Option<&'static str>, String> {
             Err(why) if why.contains("gave up before") => continue,
             Err(why) => return Err(format!("{engine:?}: {why}")),
         };
-        let expected = match expected {
-            Some(expected) => expected,
-            None => {
-                let reference = self::word(task, &Explicit::default());
-                *expected.insert(reference.map_err(|why| format!("the explicit engine: {why}"))?)
-            }
+        let expected = if let Some(expected) = expected {
+            expected
+        } else {
+            let reference = self::word(task, &Explicit::default());
+            *expected.insert(reference.map_err(|why| format!("the explicit engine: {why}"))?)
         };
         if word != expected {
             return Err(format!("{engine:?} says {word}, the explicit engine {expected}"));

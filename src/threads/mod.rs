@@ -19,7 +19,7 @@
 //! | [`large_steps`] | the locations between which nobody can notice what a thread does: the *cuts* |
 //! | [`explicit`] | the large steps of one thread, state by state |
 //! | [`formula`] | the large steps of one thread, as formulas |
-//! | [`print`] | thread systems as text |
+//! | [`mod@print`] | thread systems as text |
 //! | [`schedule`] | from schedules to runs with values |
 //!
 //! Both reductions can be switched off ([`Reductions`]): then all variables matter, and every location is a cut.

@@ -20,7 +20,7 @@
 //! assumptions. The bound is raised as long as the solver uses it in its proof that there is no run. So the run
 //! that is found has few rounds; it is shortened further if that costs little.
 //!
-//! Programs with threads are searched in another way, see [`interleavings`].
+//! Programs with threads are searched in another way, see the module `interleavings`.
 //!
 //! Evidence: for `Safe`, the tree of copies and the pairs of copies that were required to differ, a
 //! [`Certificate::Unrolling`]; for `Unsafe`, the run as a shared call tree.

@@ -2,10 +2,29 @@
 
 use cusp_encodings::{Term, TermArena, VarId};
 
-use super::steps::LargeStep;
 use crate::evidence::trace::Violation;
-use crate::threads::formula::Blocks;
+use crate::threads::formula::{Blocks, Instance};
 use crate::threads::schedule::Schedule;
+
+/// A large step of some slot.
+pub(super) struct LargeStep {
+    /// For every slot, whether it moves.
+    pub moves: Vec<Term>,
+    /// For every block that may be executed, by its position: whether it is, and its copy.
+    pub copies: Vec<(usize, Term, Instance)>,
+    /// For every slot, whether a new thread takes it.
+    pub takes: Vec<Term>,
+    /// Whether the property is violated on the way.
+    pub fails: Term,
+    /// Whether the step comes to its end.
+    pub ends: Term,
+    /// For every global, whether the step touches it, and whether it writes it.
+    pub accesses: Vec<[Term; 2]>,
+    /// Whether the step depends on all others.
+    pub is_special: Term,
+    /// Whether some thread holds the system before it.
+    pub held_before: Term,
+}
 
 /// Who makes which steps in a model. `is_true` gives the values of variables.
 pub(super) fn schedule(

@@ -24,7 +24,7 @@ use cusp_solvers::{Answer, Limits, SatSolver};
 use rustc_hash::FxHashMap;
 
 use super::independence::Independence;
-use super::run;
+use super::run::{self, LargeStep};
 use crate::budget::Budget;
 use crate::evidence::Reason;
 use crate::model::Var;
@@ -72,25 +72,6 @@ struct State {
     slots: Vec<Slot>,
     /// Whether the thread that moved last holds the system.
     held: Term,
-}
-
-/// A large step of some slot.
-pub(super) struct LargeStep {
-    /// For every slot, whether it moves.
-    pub moves: Vec<Term>,
-    /// For every block that may be executed, by its position: whether it is, and its copy.
-    pub copies: Vec<(usize, Term, Instance)>,
-    /// For every slot, whether a new thread takes it.
-    pub takes: Vec<Term>,
-    /// Whether the property is violated on the way.
-    fails: Term,
-    /// Whether the step comes to its end.
-    ends: Term,
-    /// For every global, whether the step touches it, and whether it writes it.
-    accesses: Vec<[Term; 2]>,
-    /// Whether the step depends on all others.
-    is_special: Term,
-    held_before: Term,
 }
 
 pub(super) struct Unrolling<'a> {
