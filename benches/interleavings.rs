@@ -6,6 +6,8 @@
 #[path = "../tests/support/bluetooth.rs"]
 mod bluetooth;
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
 use cusp::budget::{Budget, Limits};
 use cusp::check::{Options, ThreadLimit, prepare};
 use cusp::engines::Engine;

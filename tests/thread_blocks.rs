@@ -54,6 +54,16 @@ impl Reached {
     }
 }
 
+/// The values of six variables in all 64 assignments.
+const WORDS: [u64; 6] = [
+    0xAAAA_AAAA_AAAA_AAAA,
+    0xCCCC_CCCC_CCCC_CCCC,
+    0xF0F0_F0F0_F0F0_F0F0,
+    0xFF00_FF00_FF00_FF00,
+    0xFFFF_0000_FFFF_0000,
+    0xFFFF_FFFF_0000_0000,
+];
+
 /// All values of some terms under assignments that satisfy a guard.
 fn solutions(arena: &TermArena, guard: Term, terms: &[Term]) -> BTreeSet<Vec<bool>> {
     let mut found = BTreeSet::new();
@@ -64,14 +74,6 @@ fn solutions(arena: &TermArena, guard: Term, terms: &[Term]) -> BTreeSet<Vec<boo
     let support = arena.support(&roots);
     assert!(support.len() <= 22, "{} choices are too many to try all", support.len());
     // The first six variables have all values within a word.
-    const WORDS: [u64; 6] = [
-        0xAAAA_AAAA_AAAA_AAAA,
-        0xCCCC_CCCC_CCCC_CCCC,
-        0xF0F0_F0F0_F0F0_F0F0,
-        0xFF00_FF00_FF00_FF00,
-        0xFFFF_0000_FFFF_0000,
-        0xFFFF_FFFF_0000_0000,
-    ];
     for round in 0..1_u64 << support.len().saturating_sub(6) {
         let word = |var: VarId| {
             let position = support.iter().position(|&it| it == var).expect("a variable of the terms");
@@ -217,8 +219,9 @@ impl Comparison<'_> {
             let alive = self.alive_throughout(block.start);
             let without = |all: &BTreeSet<Reached>| -> BTreeSet<Reached> {
                 let mut all: Vec<Reached> = all.iter().cloned().collect();
-                all.iter_mut()
-                    .for_each(|it| it.thread.iter_mut().for_each(|thread| thread.values.keep(&alive)));
+                for thread in all.iter_mut().filter_map(|it| it.thread.as_mut()) {
+                    thread.values.keep(&alive);
+                }
                 all.into_iter().collect()
             };
             if !agree(&without(&found), &without(&expected)) {
