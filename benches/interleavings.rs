@@ -3,10 +3,10 @@
 //! `cargo bench --bench interleavings -- [--threads N,..] [--bits K] [--only VARIANT]` prints CSV. The variants switch one
 //! reduction off each; `plain` has none of them.
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
 #[path = "../tests/support/bluetooth.rs"]
 mod bluetooth;
-
-#![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
 use cusp::budget::{Budget, Limits};
 use cusp::check::{Options, ThreadLimit, prepare};

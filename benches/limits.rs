@@ -5,6 +5,8 @@
 //! time after its end, took a fifth more memory than it may, crashed, or had to be killed. Arguments are words: only
 //! runs whose command contains one of them are measured.
 
+#![allow(clippy::print_stdout, reason = "a benchmark prints its figures")]
+
 #[path = "corpus/mod.rs"]
 mod corpus;
 

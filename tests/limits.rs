@@ -165,9 +165,9 @@ fn a_file_that_used_all_memory_leaves_enough_for_the_next() {
     for (k, p) in ps.iter().enumerate() {
         let product = |i: usize| format!("(x{} & x{})", i % count, (i * (2 * k + 7) + 3 * k + 1) % count);
         let sum: Vec<String> = (0..2 * count).map(product).collect();
-        text.push_str(&format!("{p} := {};\n", sum.join(" != ")));
+        text = format!("{text}{p} := {};\n", sum.join(" != "));
     }
-    text.push_str(&format!("assert({});\nend\n", ps.join(" | ")));
+    text = format!("{text}assert({});\nend\n", ps.join(" | "));
     let hard = scratch.file("hard.bp", text);
     let ran = run(&["check", "--engine", "bdd", "--memory", "60", "--timeout", "3", &hard, EASY]);
     let words: Vec<&str> = ran.stdout.lines().filter_map(|line| line.split("  ").next()).collect();
