@@ -274,7 +274,7 @@ fn watch(arguments: &[String]) -> io::Result<String> {
             break (status, begin.elapsed());
         }
         if at_end.is_none() && begin.elapsed() >= SECOND {
-            at_end = Some(cpu_of(process.id()).map_or(-1, |cpu| cpu.as_micros() as i128));
+            at_end = Some(cpu_of(process.id()).map_or(-1, |cpu| cpu.as_micros().cast_signed()));
             if !signal.is_empty() {
                 Command::new("kill").args([&format!("-{signal}"), &process.id().to_string()]).status()?;
             }
