@@ -224,7 +224,9 @@ impl HasEngines for Task {
                     let most_path_edges =
                         if task.program.starts_threads { usize::MAX } else { RACING_PATH_EDGES };
                     let engine = explicit::Explicit { most_path_edges, ..explicit::Explicit::default() };
-                    let fits = task.program.starts_threads || is_sequential_and_narrow(task);
+                    // With threads, `interleavings` is faster; this one also follows recursion a little.
+                    let fits =
+                        task.program.starts_threads && is_recursive(task) || is_sequential_and_narrow(task);
                     fits.then(|| Box::new(engine) as _)
                 },
             },
