@@ -1,4 +1,4 @@
-//! Bounded model checking of programs with threads against the explicit engine: the same violations, with runs that
+//! Bounded model checking of programs with threads against a naive search: the same violations, with runs that
 //! are replayed, and none in safe programs.
 //!
 //! `CUSP_COUNT` and `CUSP_SEED` widen and move the range. A failure prints the command that repeats it
@@ -13,12 +13,12 @@ use cusp::certify::certify;
 use cusp::check::prepare;
 use cusp::engines::Engine;
 use cusp::engines::bmc::Bmc;
-use cusp::engines::explicit::Explicit;
 use cusp::evidence::{Reason, Verdict};
 use cusp::model::Task;
 use cusp::progress::Quiet;
 use cusp::source::Source;
 use support::corpus::own_programs;
+use support::naive::{Limits, Seen, explore};
 use support::odd_labels::with_odd_labels;
 use support::program::Mode;
 use support::random_programs::{concurrent, concurrent_in};
@@ -28,6 +28,8 @@ use support::{RandomProgram, for_each_seed, options_of, seeds};
 const SAFE_DEPTH: u32 = 10;
 /// Large steps in which a violation has to be found. The random programs need far fewer.
 const UNSAFE_DEPTH: u32 = 60;
+/// States after which the search leaves the verdict open.
+const MOST_STATES: usize = 20_000;
 
 fn task_of(text: &str, options: &str) -> Result<Task, String> {
     let source = Source::new("random.bp", text);
@@ -50,12 +52,12 @@ fn certified(task: &Task, engine: &dyn Engine) -> Result<Verdict, String> {
     Ok(certified.verdict().clone())
 }
 
-/// Compares both engines; returns whether the program is unsafe, if that is known.
+/// Compares the engine with the search; returns whether the program is unsafe, if that is known.
 fn compare(task: &Task) -> Result<Option<bool>, String> {
-    let expected = match certified(task, &Explicit::default())? {
-        Verdict::Safe(_) => Some(false),
-        Verdict::Unsafe(_) => Some(true),
-        Verdict::Unknown(_) => None,
+    let expected = match explore(task, Limits { stack: 8, states: MOST_STATES }) {
+        Seen::All => Some(false),
+        Seen::Violation { .. } => Some(true),
+        Seen::TooMuch => None,
     };
     let depth = if expected == Some(true) { UNSAFE_DEPTH } else { SAFE_DEPTH };
     let bmc = Bmc { depth: Some(depth), recursion: None, ..Bmc::default() };
