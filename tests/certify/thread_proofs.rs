@@ -30,7 +30,9 @@ fn programs(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (u64, Task, Has
 
 /// The states at cuts, as a certificate lists them.
 fn at_cuts(cuts: &Cuts, set: &HashSet<Multiset>) -> Listed {
-    set.iter().filter_map(|element| cuts.state(element)).collect()
+    let mut states: Listed = set.iter().filter_map(|element| cuts.state(element)).collect();
+    states.sort_by_cached_key(|state| format!("{state:?}"));
+    states
 }
 
 #[test]
@@ -54,6 +56,12 @@ fn states_in_reach_are_a_proof_and_less_is_none() {
                 "seed {seed}, {reductions:?}: {}",
                 rejection(&task, safe(&proof))
             );
+            if task.program.atomic_flag.is_some() {
+                // A thread in the middle of a large step takes the flag that another one left behind; at a cut it
+                // would not yet be the last to move. Such states are in reach by small steps only, and nothing
+                // follows from them that does not follow without them.
+                continue;
+            }
             // Every state is in reach, so none can be left out.
             let distinct: HashSet<_> = states.iter().map(|state| format!("{state:?}")).collect();
             let mut rng = Rng::new(seed + 1);
