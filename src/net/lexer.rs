@@ -43,17 +43,19 @@ const SIGNS: [&str; 32] = [
 /// How many bytes, and later how many tokens, are read before it is asked again whether to stop.
 const ASK_AFTER: (usize, usize) = (1 << 16, 1 << 14);
 
-/// All tokens of a text, the last of which is [`TokenKind::End`]. It comes early if `stop` says so.
-pub(super) fn tokens(text: &str, findings: &mut Collector, stop: &dyn Fn() -> bool) -> Vec<Token> {
+/// All tokens of a text, the last of which is [`TokenKind::End`], and whether that came early because `stop` said so.
+pub(super) fn tokens(text: &str, findings: &mut Collector, stop: &dyn Fn() -> bool) -> (Vec<Token>, bool) {
     let mut tokens = Vec::new();
     let bytes = text.as_bytes();
     let mut first_on_line = true;
     let mut at = 0;
     let mut ask_at = ASK_AFTER.0;
+    let mut stopped = false;
     while at < bytes.len() {
         if at >= ask_at {
             ask_at = at + ASK_AFTER.0;
-            if stop() {
+            stopped = stop();
+            if stopped {
                 break;
             }
         }
@@ -101,7 +103,7 @@ pub(super) fn tokens(text: &str, findings: &mut Collector, stop: &dyn Fn() -> bo
     }
     let end = text.trim_end().len();
     tokens.push(Token { kind: TokenKind::End, span: Span::new(end, end), first_on_line: true });
-    tokens
+    (tokens, stopped)
 }
 
 /// The first character, together with the following ones that cannot begin a token or white space either.
@@ -140,14 +142,16 @@ pub(super) struct Cursor<'a> {
     pub findings: Collector,
     /// Whether to end early, as if the text ended here.
     stop: &'a dyn Fn() -> bool,
+    /// Whether it ended early.
+    pub stopped: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// A cursor at the first token, which ends early when `stop` says so.
     pub fn new(text: &'a str, stop: &'a dyn Fn() -> bool) -> Self {
         let mut findings = Collector::default();
-        let tokens = tokens(text, &mut findings, stop);
-        Self { text, tokens, at: 0, findings, stop }
+        let (tokens, stopped) = tokens(text, &mut findings, stop);
+        Self { text, tokens, at: 0, findings, stop, stopped }
     }
 
     /// The next token.
@@ -165,7 +169,8 @@ impl<'a> Cursor<'a> {
         let token = self.peek();
         if token.kind != TokenKind::End {
             self.at += 1;
-            if self.at.is_multiple_of(ASK_AFTER.1) && (self.stop)() {
+            if !self.stopped && self.at.is_multiple_of(ASK_AFTER.1) && (self.stop)() {
+                self.stopped = true;
                 self.at = self.tokens.len() - 1;
             }
         }

@@ -1,7 +1,5 @@
 //! Parses thread transition systems, and reports all errors at once.
 
-use std::cell::Cell;
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, has_errors};
@@ -18,9 +16,6 @@ pub fn parse(source: &Source) -> Result<(System, Vec<Diagnostic>), Vec<Diagnosti
     parse_unless(source, &|| false)
 }
 
-/// Lines that are read before `stop` is asked again.
-const LINES: usize = 1 << 12;
-
 /// Like [`parse`], but ends when `stop` says so. The system then has the rules that were read so far, and errors and
 /// warnings are lost: whoever stops the parser has no use for its result.
 ///
@@ -30,27 +25,18 @@ pub fn parse_unless(
     source: &Source,
     stop: &dyn Fn() -> bool,
 ) -> Result<(System, Vec<Diagnostic>), Vec<Diagnostic>> {
-    // The lexer asks as well, and a text that it leaves early ends in the middle of a line.
-    let stopped = Cell::new(false);
-    let stop = || {
-        stopped.set(stopped.get() || stop());
-        stopped.get()
-    };
-    let mut parser = Parser { cursor: Cursor::new(source.text(), &stop), system: System::default() };
+    let mut parser = Parser { cursor: Cursor::new(source.text(), stop), system: System::default() };
     if parser.header().is_ok() {
-        let mut lines = 0_usize;
         while parser.cursor.peek().kind != TokenKind::End {
             if parser.line().is_err() {
                 parser.skip_line();
             }
-            lines += 1;
-            if lines.is_multiple_of(LINES) && stop() {
-                break;
-            }
         }
-        parser.warn_of_duplicates();
+        if !parser.cursor.stopped {
+            parser.warn_of_duplicates();
+        }
     }
-    if stopped.get() {
+    if parser.cursor.stopped {
         return Ok((parser.system, Vec::new()));
     }
     let findings = parser.cursor.findings.into_sorted();
