@@ -9,6 +9,8 @@
 
 #[path = "corpus/mod.rs"]
 mod corpus;
+#[path = "families/mod.rs"]
+mod families;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +19,9 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use families::Variant;
+use itertools::Itertools as _;
 
 /// The first argument of the process between this one and the measured one: the system tells what children took that
 /// have ended, but only for all of them together.
@@ -51,7 +56,7 @@ impl End {
         match self {
             Self::Time => &["--timeout", "1"],
             // Inputs that take little memory would run for ever.
-            Self::Memory => &["--memory", MEMORY.0, "--timeout", "15"],
+            Self::Memory => &["--memory", MEMORY.0, "--timeout", "8"],
             Self::Signal(_) => &[],
         }
     }
@@ -107,6 +112,10 @@ fn measure_all(words: &[String]) -> io::Result<usize> {
             }
             if matches!(end, End::Memory) && peak > MEMORY.1 {
                 complain("takes too much memory");
+            }
+            // Of a run that is done within a second there is nothing else to end.
+            if matches!(end, End::Time) && after.is_none() && peak < MEMORY.1 {
+                break;
             }
         }
     }
@@ -168,6 +177,27 @@ fn runs(folder: &Path) -> io::Result<Vec<Vec<String>>> {
     for engine in ["backward", "mcov", "directed", "backward-cst", "karp-miller", "explicit", "reference"] {
         add(&["cover", "--engine", engine, &factory]);
         add(&["cover", "--engine", engine, &clients]);
+    }
+    for family in families::all() {
+        let Some(&size) = family.sizes.last() else { continue };
+        let path = file(&format!("{}{size}.bp", family.name), &(family.text)(size, Variant::Safe))?;
+        for engine in ["explicit", "bdd", "bmc", "summaries", "kinduction", "universal", "lazy", "auto"] {
+            add(&["check", "--engine", engine, &path]);
+        }
+    }
+    for family in families::threads::ALL {
+        let path = file(&format!("{}8.bp", family.name), &(family.text)(8, Variant::Safe))?;
+        for engine in ["explicit", "interleavings", "counter", "bmc", "pdr", "auto"] {
+            for threads in [Some(9), None] {
+                let options = family.options(threads);
+                let options = options.iter().map(String::as_str);
+                add(&["check", "--engine", engine]
+                    .into_iter()
+                    .chain(options)
+                    .chain([path.as_str()])
+                    .collect_vec());
+            }
+        }
     }
     Ok(runs)
 }

@@ -287,24 +287,43 @@ fn start(seed: &Seed, text: &str, rng: &mut Rng) {
     let folder = tempfile::tempdir().expect("a folder");
     let name = format!("mutant.{}", seed.ending());
     fs::write(folder.path().join(&name), text).expect("a file");
-    let mut files = vec![name.as_str()];
+    let mut files = vec![name.as_str(), "out", "changed"];
     if let Kind::Threads(property) = &seed.kind {
         fs::write(folder.path().join("mutant.prop"), property).expect("a file");
         files.push("mutant.prop");
     }
     let is_program = matches!(seed.kind, Kind::Program(_));
     let limited = ["--json", "--timeout", "0.1", name.as_str()];
-    let mut words: Vec<&str> = match (is_program, rng.below(4)) {
-        (true, 0) => vec!["fmt", &name],
-        (true, 1) => vec!["fmt", "--write", &name],
+    let words: Vec<&str> = match (is_program, rng.below(8)) {
+        (_, 0) => vec!["engines", &name],
+        (true, 1) => vec!["fmt", &name],
+        (true, 2) => vec!["fmt", "--write", &name],
         (true, _) => [&["check", "--certificate", "out"][..], &limited].concat(),
-        (false, 0) => [&["cutoff"][..], &limited].concat(),
+        (false, 1..=2) => [&["cutoff"][..], &limited].concat(),
         (false, _) => [&["cover", "--proof", "out"][..], &limited].concat(),
     };
-    if rng.below(8) == 0 {
-        words = vec!["engines", &name];
+    let code = run(folder.path(), &words);
+    let written = fs::read_to_string(folder.path().join("out"));
+    if let (true, Ok(mut evidence)) = (is_program, written) {
+        let replay = ["replay", "--json", "--timeout", "0.1", name.as_str()];
+        let again = run(folder.path(), &[&replay[..], &["out"]].concat());
+        assert!([code, 5].contains(&again), "`check` ends with {code}, and `replay` with {again}");
+        for _ in 0..=rng.below(3) {
+            evidence = mutate(&evidence, rng);
+        }
+        fs::write(folder.path().join("changed"), &evidence).expect("a file");
+        let changed = run(folder.path(), &[&replay[..], &["changed"]].concat());
+        assert!([code, 1, 5].contains(&changed), "wrong evidence is accepted:\n{evidence}");
     }
-    let ended = Command::new(env!("CARGO_BIN_EXE_cusp")).current_dir(folder.path()).args(&words).output();
+    let left =
+        fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    let left: Vec<_> = left.filter(|name| !files.iter().any(|file| name == file)).collect();
+    assert!(left.is_empty(), "{words:?} left {left:?}");
+}
+
+/// The exit code of a run.
+fn run(folder: &Path, words: &[&str]) -> i32 {
+    let ended = Command::new(env!("CARGO_BIN_EXE_cusp")).current_dir(folder).args(words).output();
     let ended = ended.expect("a run");
     let said = String::from_utf8_lossy(&ended.stderr);
     let code = ended.status.code().unwrap_or_else(|| panic!("{words:?} ended by a signal: {said}"));
@@ -317,8 +336,5 @@ fn start(seed: &Seed, text: &str, rng: &mut Rng) {
             "{words:?} ended with {code}: {line}{said}"
         );
     }
-    let left =
-        fs::read_dir(folder.path()).expect("a folder").map(|entry| entry.expect("an entry").file_name());
-    let left: Vec<_> = left.filter(|name| !files.iter().chain(&["out"]).any(|file| name == file)).collect();
-    assert!(left.is_empty(), "{words:?} left {left:?}");
+    code
 }
