@@ -305,7 +305,7 @@ fn start(seed: &Seed, text: &str, rng: &mut Rng) {
     let code = run(folder.path(), &words);
     let written = fs::read_to_string(folder.path().join("out"));
     if let (true, Ok(mut evidence)) = (is_program, written) {
-        let replay = ["replay", "--json", "--timeout", "0.1", name.as_str()];
+        let replay = ["replay", "--timeout", "0.1", name.as_str()];
         let again = run(folder.path(), &[&replay[..], &["out"]].concat());
         assert!([code, 5].contains(&again), "`check` ends with {code}, and `replay` with {again}");
         for _ in 0..=rng.below(3) {

@@ -39,6 +39,26 @@ pub enum NotDone<Work> {
     NoThread(Work),
 }
 
+/// Whether so many threads can be started at once.
+#[must_use]
+pub fn can_start_threads(count: usize) -> bool {
+    let (sender, receiver) = channel::<()>();
+    let receiver = Arc::new(Mutex::new(receiver));
+    let wait = || {
+        let receiver = Arc::clone(&receiver);
+        // All of them wait until nobody can send any more.
+        move || drop(receiver.lock().map(|receiver| receiver.recv()))
+    };
+    let started: Vec<_> = (0..count).map_while(|_| std::thread::Builder::new().spawn(wait()).ok()).collect();
+    drop(sender);
+    let is_enough = started.len() == count;
+    for handle in started {
+        // They do nothing that could go wrong.
+        let _ = handle.join();
+    }
+    is_enough
+}
+
 /// How often the budget is asked.
 const PERIOD: Duration = Duration::from_millis(5);
 

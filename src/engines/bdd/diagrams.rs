@@ -17,6 +17,7 @@ use oxidd::{
 };
 
 use crate::budget::Budget;
+use crate::budget::aside::can_start_threads;
 use crate::evidence::Reason;
 
 /// A set of valuations of the variables.
@@ -60,6 +61,12 @@ const SLOT_BYTES: usize = 16;
 /// What an operation counts as [work](Budget::spend), whatever the size of its diagrams.
 const WORK_OF_AN_OPERATION: u64 = 10;
 
+/// Empty tables; nothing if the system has no thread left. The crate starts two of them for all tables, a worker and a
+/// collector of garbage, and would panic if it could not.
+pub(in crate::engines) fn tables(nodes: usize, cache: usize) -> Option<BCDDManagerRef> {
+    can_start_threads(2).then(|| new_manager(nodes, cache, 1))
+}
+
 /// All diagrams of one search.
 pub(in crate::engines) struct Diagrams {
     manager: BCDDManagerRef,
@@ -79,7 +86,9 @@ impl Diagrams {
         if Vec::<u8>::new().try_reserve_exact(capacity.nodes * SLOT_BYTES).is_err() {
             return Err(Stop::Full);
         }
-        let manager = new_manager(capacity.nodes, capacity.cache, 1);
+        let Some(manager) = tables(capacity.nodes, capacity.cache) else {
+            return Err(Stop::Budget(Reason::GaveUp("the system has no thread left".to_owned())));
+        };
         manager.with_manager_exclusive(|manager| manager.add_vars(variables));
         let (truth, falsity) =
             manager.with_manager_shared(|manager| (Diagram::t(manager), Diagram::f(manager)));

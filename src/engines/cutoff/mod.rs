@@ -300,20 +300,35 @@ impl Search<'_> {
         let this = &*self;
         let mut ahead = Ahead::default();
         let mut answer = None;
+        let decides = |next: &Explored| {
+            let Explored { reached: next, is_all, .. } = next;
+            *is_all || next.target.is_some() || next.thread_states != reached.thread_states
+        };
+        let prove = |question, budget: &Budget| {
+            let begin = Instant::now();
+            (ask(question, budget), begin.elapsed())
+        };
+        let search = |budget: &Budget| this.explore(reached.threads + 1, budget);
         std::thread::scope(|scope| {
-            let backward = question.as_ref().map(|question| {
-                let budget = &for_proof;
-                scope.spawn(move || {
-                    let begin = Instant::now();
-                    (ask(question, budget), begin.elapsed())
-                })
-            });
-            let forward = {
-                let budget = &for_search;
-                scope.spawn(move || this.explore(reached.threads + 1, budget))
-            };
-            let mut backward = backward;
-            let mut forward = Some(forward);
+            let thread = std::thread::Builder::new;
+            let mut forward = thread().spawn_scoped(scope, || search(&for_search)).ok();
+            let for_proof = &for_proof;
+            let in_parallel =
+                |question| thread().spawn_scoped(scope, move || prove(question, for_proof)).ok();
+            let mut backward = question.as_ref().and_then(in_parallel);
+            // Where the system has no thread for it, work is done here, one thing after the other.
+            if forward.is_none() {
+                ahead.next = Some(search(budget));
+            }
+            let is_decided = ahead.next.as_ref().is_some_and(|next| next.as_ref().is_ok_and(decides));
+            if is_decided {
+                for_proof.interrupt();
+            }
+            if let (Some(question), None, false) = (&question, &backward, is_decided) {
+                let (verdict, time) = prove(question, budget);
+                ahead.backward_time = time;
+                answer = Some(verdict);
+            }
             while backward.is_some() || forward.is_some() {
                 if budget.exhausted().is_some() {
                     for_proof.interrupt();
@@ -322,17 +337,13 @@ impl Search<'_> {
                 if let Some(handle) = backward.take_if(|handle| handle.is_finished()) {
                     let (verdict, time) = join(handle);
                     ahead.backward_time = time;
-                    if matches!(verdict, NetVerdict::Safe(_)) {
-                        for_search.interrupt();
-                    }
                     answer = Some(verdict);
+                }
+                if matches!(answer, Some(NetVerdict::Safe(_))) {
+                    for_search.interrupt();
                 }
                 if let Some(handle) = forward.take_if(|handle| handle.is_finished()) {
                     let next = join(handle);
-                    let decides = |next: &Explored| {
-                        let Explored { reached: next, is_all, .. } = next;
-                        *is_all || next.target.is_some() || next.thread_states != reached.thread_states
-                    };
                     if next.as_ref().is_ok_and(decides) {
                         for_proof.interrupt();
                     }

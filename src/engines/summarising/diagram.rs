@@ -22,6 +22,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 use super::edge::{Edge, Names};
+use crate::engines::bdd::diagrams::tables;
 
 /// The greatest number of nodes of all diagrams together.
 const CAPACITY: usize = 1 << 20;
@@ -101,13 +102,13 @@ impl From<oxidd::util::OutOfMemory> for TooLarge {
 }
 
 impl Diagrams {
-    /// Diagrams for procedures of at most `width` slots.
+    /// Diagrams for procedures of at most `width` slots; nothing if the system has no thread for them.
     #[must_use]
-    pub fn new(width: usize) -> Self {
-        let manager = oxidd::bcdd::new_manager(CAPACITY, CAPACITY / 4, 1);
+    pub fn new(width: usize) -> Option<Self> {
+        let manager = tables(CAPACITY, CAPACITY / 4)?;
         let levels = (width * LEVELS + SPARE) as VarNo;
         manager.with_manager_exclusive(|manager| manager.add_vars(levels));
-        Self { manager, width, cache: FxHashMap::default(), terms: FxHashMap::default(), work: 0 }
+        Some(Self { manager, width, cache: FxHashMap::default(), terms: FxHashMap::default(), work: 0 })
     }
 
     /// The edge without its choices, unless that would be too large.

@@ -117,8 +117,8 @@ pub struct Tables<'a> {
     pub names: Names,
     /// The budget of the engine.
     pub budget: &'a Budget,
-    diagrams: Diagrams,
-    projects: bool,
+    /// Nothing if all edges stay in parametric form.
+    diagrams: Option<Diagrams>,
     inclusion: Inclusion,
     places: FxHashMap<Key, Table>,
     empty: Table,
@@ -132,8 +132,8 @@ pub struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Empty tables. If `projects` is false, or if the solver settings ask for parametric form, all edges stay in
-    /// parametric form.
+    /// Empty tables. If `projects` is false, if the solver settings ask for parametric form, or if the system has no
+    /// thread for diagrams, all edges stay in parametric form.
     #[must_use]
     pub fn new(blocks: &'a Blocks<'a>, budget: &'a Budget, projects: bool) -> Self {
         let procedures = blocks.task.program.procedure_ids();
@@ -145,8 +145,7 @@ impl<'a> Tables<'a> {
             arena,
             names,
             budget,
-            diagrams: Diagrams::new(width),
-            projects: projects && !budget.solvers().is_parametric(),
+            diagrams: if projects && !budget.solvers().is_parametric() { Diagrams::new(width) } else { None },
             inclusion: budget.inclusion(CONFLICTS),
             places: FxHashMap::default(),
             empty: Table::default(),
@@ -215,8 +214,8 @@ impl<'a> Tables<'a> {
         if let Some(reason) = self.budget.exhausted() {
             return Err(reason);
         }
-        let projected =
-            if self.projects { self.diagrams.project(&mut self.arena, &self.names, edge) } else { None };
+        let diagrams = self.diagrams.as_mut();
+        let projected = diagrams.and_then(|diagrams| diagrams.project(&mut self.arena, &self.names, edge));
         if projected.as_ref().is_some_and(Projected::is_empty) {
             return Ok(false);
         }
@@ -248,7 +247,10 @@ impl<'a> Tables<'a> {
                 let (arena, names) = (&mut self.arena, &self.names);
                 let union = match &table.union {
                     None => Some(new.clone()),
-                    Some(old) => self.diagrams.union(arena, names, old, new),
+                    Some(old) => {
+                        let diagrams = self.diagrams.as_mut();
+                        diagrams.and_then(|diagrams| diagrams.union(arena, names, old, new))
+                    }
                 };
                 match union {
                     Some(union) => table.union = Some(union),
@@ -267,7 +269,7 @@ impl<'a> Tables<'a> {
         let terms = self.arena.len();
         let fresh = terms.saturating_sub(std::mem::replace(&mut self.counted_terms, terms));
         // Inclusion checks look at all terms again.
-        let work = self.diagrams.take_work() + terms as u64;
+        let work = self.diagrams.as_mut().map_or(0, Diagrams::take_work) + terms as u64;
         self.budget.spend(WORK_OF_A_RELATION + WORK_OF_A_TERM * fresh as u64 + work);
     }
 
@@ -332,7 +334,10 @@ impl<'a> Tables<'a> {
             together = Some(match together.take() {
                 None => (new.clone(), range),
                 Some((old, range)) => {
-                    if let Some(union) = self.diagrams.union(&mut self.arena, &self.names, &old, new) {
+                    let diagrams = self.diagrams.as_mut();
+                    let union =
+                        diagrams.and_then(|diagrams| diagrams.union(&mut self.arena, &self.names, &old, new));
+                    if let Some(union) = union {
                         (union, range.start..position + 1)
                     } else {
                         merged.push((old.edge, range));
