@@ -101,11 +101,11 @@ fn output(command: &str, options: &[&str], file: &Path) -> String {
 }
 
 /// Runs the same command several times, alone and with busy threads beside it.
-fn same_every_time(command: &str, files: &[std::path::PathBuf]) {
+fn same_every_time(command: &str, options: &[&str], files: &[std::path::PathBuf]) {
+    let options = [&["--trace", "full"], options].concat();
     let busy = AtomicBool::new(true);
     std::thread::scope(|scope| {
-        let expected: Vec<String> =
-            files.iter().map(|file| output(command, &["--trace", "full"], file)).collect();
+        let expected: Vec<String> = files.iter().map(|file| output(command, &options, file)).collect();
         for _ in 0..3 {
             scope.spawn(|| {
                 while busy.load(Ordering::Relaxed) {
@@ -116,7 +116,7 @@ fn same_every_time(command: &str, files: &[std::path::PathBuf]) {
         let mut differ = Vec::new();
         for _ in 0..3 {
             for (file, expected) in files.iter().zip(&expected) {
-                if output(command, &["--trace", "full"], file) != *expected {
+                if output(command, &options, file) != *expected {
                     differ.push(file.clone());
                 }
             }
@@ -158,7 +158,27 @@ fn programs_have_the_same_output_every_time() {
         }
     }
     assert!(files.len() >= 19, "{files:?}");
-    same_every_time("check", &files);
+    same_every_time("check", &[], &files);
+}
+
+#[test]
+fn programs_with_threads_have_the_same_output_every_time() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for replicates in [false, true] {
+        let mut files = Vec::new();
+        for family in families::threads::ALL {
+            let &(size, _) = family.small.last().expect("a size");
+            if family.replicates == replicates {
+                for variant in Variant::ALL {
+                    let path = folder.path().join(format!("{}_{}.bp", family.name, variant.name()));
+                    fs::write(&path, (family.text)(size, variant)).expect("a file");
+                    files.push(path);
+                }
+            }
+        }
+        let options = ["--threads", "3", "--replicate"];
+        same_every_time("check", &options[..if replicates { 3 } else { 2 }], &files);
+    }
 }
 
 #[test]
@@ -185,5 +205,5 @@ fn nets_have_the_same_output_every_time() {
         files.push(path);
     }
     assert!(files.len() >= 20, "{files:?}");
-    same_every_time("cover", &files);
+    same_every_time("cover", &[], &files);
 }

@@ -31,6 +31,8 @@ const MAX_STACK: usize = 64;
 /// If the bound on the number of threads is larger than this, it is approached in rounds, as if there were none.
 const LARGE_BOUND: u32 = 1000;
 
+/// What a thread in a state counts as [work](Budget::spend).
+const WORK_OF_A_THREAD: u64 = 50;
 /// The total number of threads in all states of all rounds after which the engine gives up, so that rounds end even
 /// without a time limit.
 const MAX_WORK_IN_ROUNDS: usize = 2_000_000;
@@ -146,7 +148,9 @@ impl Exploration<'_> {
             if let Some(reason) = budget.exhausted() {
                 return Err(reason);
             }
-            *work += self.states[next].threads.len();
+            let threads = self.states[next].threads.len();
+            budget.spend(WORK_OF_A_THREAD * threads as u64);
+            *work += threads;
             if self.in_rounds && *work > MAX_WORK_IN_ROUNDS {
                 return Err(too_many_threads(self.system.task));
             }

@@ -29,6 +29,8 @@ pub(super) struct Found {
     pub thread: usize,
 }
 
+/// What a thread in a state counts as [work](Budget::spend).
+const WORK_OF_A_THREAD: u64 = 5;
 /// How often the budget is asked.
 const STATES_BETWEEN_QUESTIONS: u32 = 256;
 
@@ -58,7 +60,9 @@ impl Search<'_> {
             }
             until_question -= 1;
             done += 1;
-            *work += self.states.record(id).threads().len();
+            let threads = self.states.record(id).threads().len();
+            budget.spend(WORK_OF_A_THREAD * threads as u64);
+            *work += threads;
             if *work > most_work {
                 return Err(Stop::TooMuchWork);
             }
