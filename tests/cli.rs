@@ -152,6 +152,35 @@ fn thread_limits_decide() {
     assert!(wrong.stderr.contains("a number from 1 on, or `unbounded`"), "{}", wrong.stderr);
 }
 
+/// A figure of `--stats`.
+fn figure(text: &str, what: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix(what)?.trim().parse().ok());
+    line.unwrap_or_else(|| panic!("no figure of {what}:\n{text}"))
+}
+
+#[test]
+fn reductions_of_programs_with_threads_can_be_switched_off() {
+    let check = |options: &[&str]| {
+        let all = [&["check", "--threads", "3", "--engine", "interleavings", "--stats"], options];
+        let ran = run(&[&all.concat()[..], &["tests/corpus/mutex.bp"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let text = ran.stdout + &ran.stderr;
+        [
+            figure(&text, "states"),
+            figure(&text, "locations where threads are interrupted"),
+            figure(&text, "states from which one thread is followed"),
+        ]
+    };
+    let [states, cuts, alone] = check(&[]);
+    assert!(alone > 0);
+    assert!(check(&["--without", "symmetry"])[0] > states);
+    assert_eq!(check(&["--without", "partial-order"])[2], 0);
+    assert!(check(&["--without", "large-steps"])[1] > cuts);
+    let none = check(&["--no-reduce"]);
+    assert_eq!(check(&["--without", "relevance,large-steps,symmetry,partial-order"]), none);
+    assert!(none[0] > 2 * states && none[1] > cuts && none[2] == 0, "{none:?}");
+}
+
 #[test]
 fn replication_runs_main_in_every_thread() {
     let program = "tests/corpus/passive.bp";

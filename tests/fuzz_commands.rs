@@ -21,8 +21,8 @@ use cusp::budget::{Budget, Limits};
 use cusp::certify::certify;
 use cusp::check::{Options, ThreadLimit, check};
 use cusp::cover::{self, Format, Input, cover};
-use cusp::engines::Bounds;
 use cusp::engines::cutoff::Patience;
+use cusp::engines::{Bounds, Without};
 use cusp::evidence::Verdict;
 use cusp::evidence::text::{self, Evidence};
 use cusp::model::Task;
@@ -203,6 +203,7 @@ fn program(text: &str, dialect: Dialect, rng: &mut Rng, counts: &mut Counts) {
         depth: (rng.below(3) == 0).then_some(5),
         recursion: (rng.below(3) == 0).then_some(2),
         unwind: (rng.below(3) == 0).then_some(2),
+        without: if rng.below(4) == 0 { Without::ALL } else { Without::default() },
     };
     let setup = Setup { engine: engine::<Task>(rng), reduces: rng.below(4) > 0, bounds, ..Setup::default() };
     let threads = if rng.below(2) == 0 { ThreadLimit::Unbounded } else { ThreadLimit::AtMost(2) };

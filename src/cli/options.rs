@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 use super::shared::{Dialect, LimitArgs, NetArgs, ProgramArgs, Trace, engine};
-use crate::engines::Bounds;
+use crate::engines::{Bounds, Reduction, Without};
 use crate::model::Task;
 use crate::net::Net;
 use crate::pipeline::table::{AUTO, Choice};
@@ -242,9 +242,13 @@ pub struct CheckArgs {
     #[arg(long)]
     pub race: bool,
 
-    /// Let the engine see sequential programs as they are, and not reduced to what matters
+    /// Let the engine see programs as they are, and not reduced to what matters
     #[arg(long)]
     pub no_reduce: bool,
+
+    /// Of the reductions of programs with threads, do without these, to see what they are worth
+    #[arg(long, value_enum, value_name = "REDUCTION", value_delimiter = ',')]
+    pub without: Vec<Switch>,
 
     /// Unroll paths of at most this many blocks; for engines that unroll
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -395,11 +399,40 @@ pub struct FmtArgs {
     pub dialect: Dialect,
 }
 
+/// A reduction, as users name it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Switch {
+    /// Leave out variables that influence no condition
+    Relevance,
+    /// What nobody else can notice happens in one step
+    LargeSteps,
+    /// States that differ only in the order of their threads are the same
+    Symmetry,
+    /// Follow threads alone that cannot get in the way of others, or order their steps
+    PartialOrder,
+}
+
+impl From<Switch> for Reduction {
+    fn from(switch: Switch) -> Self {
+        match switch {
+            Switch::Relevance => Self::Relevance,
+            Switch::LargeSteps => Self::LargeSteps,
+            Switch::Symmetry => Self::Symmetry,
+            Switch::PartialOrder => Self::PartialOrder,
+        }
+    }
+}
+
 impl CheckArgs {
     /// What is asked of every file.
     #[must_use]
     pub fn options(&self) -> check::Options {
-        let bounds = Bounds { depth: self.depth, recursion: self.recursion, unwind: self.unwind };
+        let without = if self.no_reduce {
+            Without::ALL
+        } else {
+            self.without.iter().map(|&switch| switch.into()).collect()
+        };
+        let bounds = Bounds { depth: self.depth, recursion: self.recursion, unwind: self.unwind, without };
         let winner = winner(self.race);
         let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds, winner };
         check::Options { setup, ..self.program.options() }

@@ -21,6 +21,7 @@ use crate::evidence::Reason;
 use crate::model::Task;
 use crate::model::calls::CallGraph;
 use crate::progress::Progress;
+use crate::threads::Reductions;
 
 pub use question::{Question, VerdictOn};
 
@@ -74,6 +75,58 @@ pub struct Bounds {
     pub recursion: Option<u32>,
     /// The greatest number of nested calls of one procedure in a program with threads.
     pub unwind: Option<u32>,
+    /// What engines for programs with threads have to do without.
+    pub without: Without,
+}
+
+impl Bounds {
+    /// No bounds.
+    pub const NONE: Self = Self { depth: None, recursion: None, unwind: None, without: Without { bits: 0 } };
+}
+
+/// A reduction of programs with threads that can be switched off, to see what it is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// Variables that influence no condition are left out: [`crate::threads::relevance`].
+    Relevance,
+    /// What nobody else can notice happens in one step: [`crate::threads::large_steps`].
+    LargeSteps,
+    /// States that differ only in the order of their threads are identified.
+    Symmetry,
+    /// Threads that cannot get in the way of others are followed alone: [`interleavings::persistent`].
+    PartialOrder,
+}
+
+/// The reductions that are switched off; none of them by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Without {
+    bits: u8,
+}
+
+impl Without {
+    /// None of the reductions is left.
+    pub const ALL: Self = Self { bits: u8::MAX };
+
+    /// Whether a reduction is used.
+    #[must_use]
+    pub fn uses(self, reduction: Reduction) -> bool {
+        self.bits & Self::from_iter([reduction]).bits == 0
+    }
+
+    /// The reductions of the thread system.
+    #[must_use]
+    pub fn of_systems(self) -> Reductions {
+        Reductions {
+            relevance: self.uses(Reduction::Relevance),
+            large_steps: self.uses(Reduction::LargeSteps),
+        }
+    }
+}
+
+impl FromIterator<Reduction> for Without {
+    fn from_iter<I: IntoIterator<Item = Reduction>>(reductions: I) -> Self {
+        Self { bits: reductions.into_iter().fold(0, |bits, reduction| bits | 1 << reduction as u8) }
+    }
 }
 
 /// The [`Engine::accepts`] of engines that take sequential programs only.

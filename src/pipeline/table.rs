@@ -237,13 +237,10 @@ impl HasEngines for Task {
             accepts: "programs with threads; recursion with `--unwind`",
             shows: Shows::Both,
             evidence: "states at cuts",
-            make: |Bounds { unwind, .. }| {
-                Box::new(interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() })
-            },
+            make: |bounds| Box::new(interleavings::Interleavings::within(bounds)),
             portfolio: Portfolio {
-                race: |task, Bounds { unwind, .. }| {
-                    let engine =
-                        interleavings::Interleavings { unwind, ..interleavings::Interleavings::default() };
+                race: |task, bounds| {
+                    let engine = interleavings::Interleavings::within(bounds);
                     task.program.starts_threads.then(|| Box::new(engine) as _)
                 },
                 ..Portfolio::NEVER
@@ -255,11 +252,11 @@ impl HasEngines for Task {
             accepts: "programs with a bounded number of threads, without recursion",
             shows: Shows::Both,
             evidence: "control states",
-            make: |_| Box::new(counter::Counter::default()),
+            make: |bounds| Box::new(counter::Counter::within(bounds)),
             portfolio: Portfolio {
-                race: |task, _| {
+                race: |task, bounds| {
                     let fits = task.program.starts_threads && task.threads.is_some();
-                    fits.then(|| Box::new(counter::Counter::default()) as _)
+                    fits.then(|| Box::new(counter::Counter::within(bounds)) as _)
                 },
                 ..Portfolio::NEVER
             },
@@ -282,10 +279,10 @@ impl HasEngines for Task {
             accepts: "all programs",
             shows: Shows::Both,
             evidence: "unrolling; with threads, none",
-            make: |Bounds { depth, recursion, unwind }| Box::new(bmc::Bmc { depth, recursion, unwind }),
+            make: |Bounds { depth, recursion, unwind, .. }| Box::new(bmc::Bmc { depth, recursion, unwind }),
             portfolio: Portfolio {
                 // With threads it never ends on safe programs, so it races only where others end if they can.
-                race: |task, Bounds { depth, recursion, unwind }| {
+                race: |task, Bounds { depth, recursion, unwind, .. }| {
                     let is_bounded = unwind.or(recursion).is_some() || !is_recursive(task);
                     let races = !task.program.starts_threads || task.threads.is_some() && is_bounded;
                     races.then(|| Box::new(bmc::Bmc { depth, recursion, unwind }) as _)
@@ -326,10 +323,10 @@ impl HasEngines for Task {
             accepts: "programs with threads; recursion with `--unwind`",
             shows: Shows::Both,
             evidence: "universal clauses",
-            make: |Bounds { unwind, .. }| Box::new(pdr::Pdr { unwind, ..pdr::Pdr::default() }),
+            make: |bounds| Box::new(pdr::Pdr::within(bounds)),
             portfolio: Portfolio {
-                race: |task, Bounds { unwind, .. }| {
-                    let engine = pdr::Pdr { unwind, ..pdr::Pdr::default() };
+                race: |task, bounds| {
+                    let engine = pdr::Pdr::within(bounds);
                     task.program.starts_threads.then(|| Box::new(engine) as _)
                 },
                 ..Portfolio::NEVER

@@ -22,6 +22,7 @@ use cusp_encodings::{Node as TermNode, Term, TermArena, VarId};
 use super::{Context, Location, Step, StepId, ThreadSystem};
 use crate::evidence::trace::{Move, Violation};
 use crate::model::{Action, Assign, Call, Expr, Op, Place, Var};
+use crate::progress::Progress;
 use crate::symbolic::expression::term_of;
 use crate::symbolic::values::Values;
 
@@ -174,6 +175,12 @@ impl<'s> Blocks<'s> {
     #[must_use]
     pub fn position(&self, cut: Location) -> usize {
         self.of_cut[cut.index()].expect("large steps begin at cuts") as usize
+    }
+
+    /// Says in `--stats` what the reductions have left.
+    pub fn count(&self, progress: &dyn Progress) {
+        self.system.count_reductions(progress);
+        progress.count("large steps", self.all.iter().map(|block| block.ends.len() as u64).sum());
     }
 
     /// The number of nodes of all formulas.

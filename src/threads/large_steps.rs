@@ -358,22 +358,3 @@ fn order(system: &ThreadSystem<'_>) -> (Vec<Location>, Vec<bool>) {
     postorder.reverse();
     (postorder, heads)
 }
-
-/// Sizes for `--stats`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Size {
-    /// Locations.
-    pub locations: usize,
-    /// Locations where a thread may be interrupted.
-    pub cuts: usize,
-    /// Steps.
-    pub steps: usize,
-}
-
-impl Size {
-    /// The size of a thread system.
-    #[must_use]
-    pub fn of(system: &ThreadSystem<'_>) -> Self {
-        Self { locations: system.len(), cuts: system.cuts().count(), steps: system.steps().len() }
-    }
-}

@@ -41,6 +41,7 @@ use crate::evidence::trace::Move;
 use crate::evidence::{ThreadInvariant, ThreadProof};
 use crate::model::live::Live;
 use crate::model::{Action, Edge, EdgeId, Node, ProcId, Procedure, Program, Property, Task, Var};
+use crate::progress::Progress;
 use crate::reason::Reason;
 use relevance::Relevance;
 
@@ -152,6 +153,20 @@ pub struct ThreadSystem<'a> {
 }
 
 impl<'a> ThreadSystem<'a> {
+    /// Says in `--stats` what the reductions have left.
+    pub fn count_reductions(&self, progress: &dyn Progress) {
+        let program = self.program();
+        let locals: usize = program.procedures.iter().map(|procedure| procedure.locals.len()).sum();
+        let (globals_that_matter, locals_that_matter) = self.relevance.counts();
+        progress.count("globals", program.globals.len() as u64);
+        progress.count("globals that matter", globals_that_matter as u64);
+        progress.count("locals", locals as u64);
+        progress.count("locals that matter", locals_that_matter as u64);
+        progress.count("locations", self.len() as u64);
+        progress.count("locations where threads are interrupted", self.cuts().count() as u64);
+        progress.count("steps", self.steps().len() as u64);
+    }
+
     /// Inlines the calls of a program and reduces the result. Calls that nest a procedure more than `unwind` times are
     /// cut off; without that bound, recursion is an error.
     ///

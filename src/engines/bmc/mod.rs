@@ -77,7 +77,7 @@ impl Engine for Bmc {
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         if task.program.starts_threads {
             let Self { depth, recursion, unwind } = *self;
-            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind };
+            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind, ..Bounds::NONE };
             return interleavings::search(task, bounds, budget, progress);
         }
         let reach = Reach::of(task);

@@ -32,9 +32,9 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Engine;
 use super::bdd::diagrams::{Capacity, Diagrams, Stop};
 use super::bdd::{FIRST_NODES, GROWTH, STACK, nodes_that_fit, supervised};
+use super::{Bounds, Engine};
 use crate::budget::Budget;
 use crate::evidence::{Reason, Trace, Verdict};
 use crate::model::Task;
@@ -53,6 +53,14 @@ pub struct Counter {
     pub first_nodes: usize,
     /// What is left out of the thread system.
     pub reductions: Reductions,
+}
+
+impl Counter {
+    /// The engine as the user wants it.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        Self { reductions: bounds.without.of_systems(), ..Self::default() }
+    }
 }
 
 impl Default for Counter {
@@ -116,6 +124,9 @@ impl Engine for Counter {
     }
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+        if let Ok(system) = ThreadSystem::new(task, self.reductions, None) {
+            system.count_reductions(progress);
+        }
         let counters = Arc::new(Counters::default());
         let most = nodes_that_fit(budget);
         let first = self.first_nodes.clamp(1, most);

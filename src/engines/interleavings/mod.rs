@@ -23,13 +23,12 @@ mod steps;
 mod stop;
 mod trace;
 
-use super::Engine;
+use super::{Bounds, Engine, Reduction};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::model::reduce::Keep;
 use crate::progress::Progress;
-use crate::threads::large_steps::Size;
 use crate::threads::schedule::{Schedule, concretise};
 use crate::threads::{Reductions, ThreadSystem};
 use moves::Moves;
@@ -59,6 +58,20 @@ pub struct Interleavings {
     pub unwind: Option<u32>,
     /// The total number of threads in all states after which the engine gives up.
     pub most_work: usize,
+}
+
+impl Interleavings {
+    /// The engine as the user wants it.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        Self {
+            reductions: bounds.without.of_systems(),
+            symmetry: bounds.without.uses(Reduction::Symmetry),
+            persistent: bounds.without.uses(Reduction::PartialOrder),
+            unwind: bounds.unwind,
+            ..Self::default()
+        }
+    }
 }
 
 impl Default for Interleavings {
@@ -92,7 +105,7 @@ impl Engine for Interleavings {
             Ok(system) => system,
             Err(reason) => return reason.into(),
         };
-        count_reductions(&system, progress);
+        system.count_reductions(progress);
         let independence = if self.persistent { Independence::of(&system) } else { None };
         let rounds = match task.threads {
             None => 1..=u32::MAX,
@@ -154,19 +167,6 @@ fn run(task: &Task, schedule: &Schedule, budget: &Budget) -> Result<Verdict, Sto
         Some(run) => Verdict::Unsafe(Trace::Interleaved(run)),
         None => Reason::GaveUp("the run that was found has no values".to_owned()).into(),
     })
-}
-
-fn count_reductions(system: &ThreadSystem<'_>, progress: &dyn Progress) {
-    let program = system.program();
-    let Size { locations, cuts, .. } = Size::of(system);
-    let locals: usize = program.procedures.iter().map(|procedure| procedure.locals.len()).sum();
-    let (globals_that_matter, locals_that_matter) = system.relevance.counts();
-    progress.count("locations", locations as u64);
-    progress.count("locations where threads are interrupted", cuts as u64);
-    progress.count("globals", program.globals.len() as u64);
-    progress.count("globals that matter", globals_that_matter as u64);
-    progress.count("locals", locals as u64);
-    progress.count("locals that matter", locals_that_matter as u64);
 }
 
 fn count_states(search: &Search<'_>, progress: &dyn Progress) {

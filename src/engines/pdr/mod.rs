@@ -27,7 +27,7 @@ mod transition;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Engine;
+use super::{Bounds, Engine};
 use crate::budget::Budget;
 use crate::evidence::threads::{ThreadCube as Condition, UniversalClause};
 use crate::evidence::trace::Violation;
@@ -51,6 +51,14 @@ pub struct Pdr {
     pub unwind: Option<u32>,
     /// After so many questions to the solver the engine gives up.
     pub most_questions: u64,
+}
+
+impl Pdr {
+    /// The engine as the user wants it.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        Self { reductions: bounds.without.of_systems(), unwind: bounds.unwind, ..Self::default() }
+    }
 }
 
 impl Default for Pdr {
@@ -79,6 +87,7 @@ impl Engine for Pdr {
             Err(reason) => return reason.into(),
         };
         let blocks = Blocks::new(&system);
+        blocks.count(progress);
         let mut search = Search {
             transition: Transition::new(&blocks, self.most_questions, budget),
             system: &system,

@@ -61,6 +61,9 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
         let grows = system.unwound.is_some() && bounds.recursion.is_none();
         let depth = if grows { FIRST_DEPTH << round.min(24) } else { usize::MAX };
         let blocks = Blocks::new(&system);
+        if round == 0 {
+            blocks.count(progress);
+        }
         let independence = Independence::of(&blocks);
         let searches = Searches {
             task,
