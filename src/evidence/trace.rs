@@ -256,6 +256,27 @@ pub struct Interleaving {
     pub violation: Violation,
 }
 
+impl Interleaving {
+    /// How often control passes from one thread to another.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        switches(self.steps.iter().map(|step| step.thread), self.thread, self.violation)
+    }
+}
+
+/// How often control passes from one thread to another: `movers` are the threads that make the steps. The thread whose
+/// assertion fails evaluates it, so control is with it at the end; one that is at a label need not do anything more.
+#[must_use]
+pub fn switches(movers: impl Iterator<Item = u32>, violator: u32, violation: Violation) -> usize {
+    let last = matches!(violation, Violation::Assertion(_)).then_some(violator);
+    let (mut count, mut before) = (0, None);
+    for thread in movers.chain(last) {
+        count += usize::from(before.is_some_and(|before| before != thread));
+        before = Some(thread);
+    }
+    count
+}
+
 /// A run that violates the property.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trace {

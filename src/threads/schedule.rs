@@ -3,6 +3,8 @@
 //! Engines work on reduced systems and remember control only. The steps of the run are executed here on terms, with all
 //! variables of the program, straight ahead, so the formula is as long as the run. The semantics is the one of
 //! [`crate::model`]; what comes out is replayed by [`crate::certify`] like every run.
+//!
+//! [`is_possible`] asks the same question without writing the run down, for those who try many schedules.
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena, VarId};
 use cusp_solvers::{Answer, Limits};
@@ -10,7 +12,9 @@ use rustc_hash::FxHashSet;
 
 use crate::budget::Budget;
 use crate::evidence::trace::{self, Interleaving, Move, ThreadStep, Valuation, Violation};
-use crate::model::{Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Task, Var};
+use crate::model::{
+    Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Property, Task, Var,
+};
 use crate::reason::Reason;
 use crate::symbolic::expression::term_of;
 
@@ -25,26 +29,23 @@ pub struct Schedule {
     pub violation: Violation,
 }
 
+impl Schedule {
+    /// How often control passes from one thread to another.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        trace::switches(self.steps.iter().map(|&(thread, _)| thread), self.thread, self.violation)
+    }
+}
+
 /// The run with this schedule and with values for all variables; `None` if there is none.
 ///
 /// # Errors
 /// If the budget is used up.
 pub fn concretise(task: &Task, schedule: &Schedule, budget: &Budget) -> Result<Option<Interleaving>, Reason> {
-    let mut run = Run::new(task);
-    let mut states = vec![run.system.clone()];
-    for &(thread, action) in &schedule.steps {
-        if let Some(reason) = budget.exhausted() {
-            return Err(reason);
-        }
-        if run.step(thread, action).is_none() || run.condition == Term::FALSE {
-            return Ok(None);
-        }
-        states.push(run.system.clone());
-    }
-    if run.violates(schedule.thread, schedule.violation).is_none() {
-        return Ok(None);
-    }
-    let Some(model) = run.solve(budget)? else { return Ok(None) };
+    let mut states = Vec::with_capacity(schedule.steps.len() + 1);
+    let followed = Run::follow(task, schedule, budget, |system| states.push(system.clone()))?;
+    let Some(run) = followed else { return Ok(None) };
+    let Some(model) = run.solve(&Limits::NONE, budget)? else { return Ok(None) };
     // All values of all states at once, so that what states share is evaluated once.
     let roots: Vec<Term> = states.iter().flat_map(System::terms).collect();
     let words = run.arena.simulate(&roots, |var| if model.contains(&var.number()) { u64::MAX } else { 0 });
@@ -54,6 +55,22 @@ pub fn concretise(task: &Task, schedule: &Schedule, budget: &Budget) -> Result<O
     let steps = schedule.steps.iter().zip(systems);
     let steps = steps.map(|(&(thread, action), after)| ThreadStep { thread, action, after }).collect();
     Ok(Some(Interleaving { initial, steps, thread: schedule.thread, violation: schedule.violation }))
+}
+
+/// Whether there is a run with this schedule.
+///
+/// # Errors
+/// If that was not found out within the limits.
+pub fn is_possible(
+    task: &Task,
+    schedule: &Schedule,
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<bool, Reason> {
+    match Run::follow(task, schedule, budget, |_| {})? {
+        None => Ok(false),
+        Some(run) => Ok(run.solve(limits, budget)?.is_some()),
+    }
 }
 
 #[derive(Clone)]
@@ -130,6 +147,29 @@ impl<'a> Run<'a> {
         let mut run = Self { task, program, arena, condition: Term::TRUE, system, created: 1 };
         run.enforce(&frame);
         run
+    }
+
+    /// Makes all steps of a schedule, and shows the state before the first and after every step; `None` if it is not
+    /// possible, whatever the values are.
+    fn follow(
+        task: &'a Task,
+        schedule: &Schedule,
+        budget: &Budget,
+        mut show: impl FnMut(&System),
+    ) -> Result<Option<Self>, Reason> {
+        let mut run = Self::new(task);
+        show(&run.system);
+        for &(thread, action) in &schedule.steps {
+            if let Some(reason) = budget.exhausted() {
+                return Err(reason);
+            }
+            if run.step(thread, action).is_none() || run.condition == Term::FALSE {
+                return Ok(None);
+            }
+            show(&run.system);
+        }
+        let violates = run.violates(schedule.thread, schedule.violation).is_some();
+        Ok((violates && run.condition != Term::FALSE).then_some(run))
     }
 
     fn require(&mut self, condition: Term) {
@@ -337,7 +377,12 @@ impl<'a> Run<'a> {
 
     fn violates(&mut self, thread: u32, violation: Violation) -> Possible {
         match violation {
-            Violation::Label => self.position(thread).map(|_| ()),
+            Violation::Label => {
+                let Property::LabelUnreachable(label) = &self.task.property else { return None };
+                let top = self.system.threads[self.position(thread)?].frames.last()?;
+                let mut nodes = self.program.procedure(top.procedure).nodes_labelled(label);
+                nodes.any(|node| node == top.node).then_some(())
+            }
             Violation::Assertion(id) => {
                 let at = self.mover(thread)?;
                 let top = self.system.threads[at].frames.last()?.clone();
@@ -351,11 +396,11 @@ impl<'a> Run<'a> {
     }
 
     /// The variables that are true in some values that satisfy the condition.
-    fn solve(&self, budget: &Budget) -> Result<Option<FxHashSet<u32>>, Reason> {
+    fn solve(&self, limits: &Limits, budget: &Budget) -> Result<Option<FxHashSet<u32>>, Reason> {
         let mut solver = budget.sat_solver();
         let mut encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
         let goal = encoder.encode(&self.arena, self.condition, Polarity::Positive, &mut *solver);
-        match solver.solve(&[goal], &Limits::NONE) {
+        match solver.solve(&[goal], limits) {
             Answer::Unsat => Ok(None),
             Answer::Unknown(why) => {
                 Err(budget.exhausted().unwrap_or_else(|| Reason::GaveUp(why.to_string())))
