@@ -46,7 +46,7 @@ fn reference(task: &Task) -> Result<Said, String> {
 
 /// Compares all engines on so many programs.
 /// Recursion that comes back to itself on many ways may have to be unrolled very far.
-const BOUNDS: Bounds = Bounds { depth: Some(12), recursion: Some(3), unwind: None };
+const BOUNDS: Bounds = Bounds { depth: Some(12), recursion: Some(3), unwind: None, switches: None };
 
 fn compare_all_engines(count: u64, generator: fn(u64) -> RandomProgram) {
     let all = engines();

@@ -98,7 +98,8 @@ fn what_engines_show_about_reduced_programs_is_lifted() {
         for row in Task::ENGINES {
             // Unrolling everything may take forever.
             let name = row.name;
-            let engine = row.engine(Bounds { depth: Some(6), recursion: Some(3), unwind: None });
+            let engine =
+                row.engine(Bounds { depth: Some(6), recursion: Some(3), unwind: None, switches: None });
             let Some(keep) = engine.reduction() else { continue };
             for keep in [keep, Keep::States] {
                 let Reduced { task: reduced, restore } = reduce(&task, keep);

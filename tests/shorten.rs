@@ -33,7 +33,7 @@ fn task_of(text: &str) -> Result<Task, String> {
 /// The trace that an engine finds, if it finds one.
 fn trace_of(task: &Task, engine: &str) -> Option<CallTree> {
     let Some(Choice::Only(row)) = Choice::<Task>::named(engine) else { panic!("no engine {engine}") };
-    let engine = row.engine(Bounds { depth: Some(12), recursion: Some(3), unwind: None });
+    let engine = row.engine(Bounds { depth: Some(12), recursion: Some(3), unwind: None, switches: None });
     let budget = Budget::unlimited();
     match decide(&*engine, &Reductions::new(task, true, &budget), &budget, &Quiet) {
         Verdict::Unsafe(Trace::Sequential(tree)) => Some(tree),

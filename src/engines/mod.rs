@@ -74,6 +74,8 @@ pub struct Bounds {
     pub recursion: Option<u32>,
     /// The greatest number of nested calls of one procedure in a program with threads.
     pub unwind: Option<u32>,
+    /// The greatest number of context switches in a program with threads.
+    pub switches: Option<u32>,
 }
 
 /// The [`Engine::accepts`] of engines that take sequential programs only.

@@ -38,7 +38,7 @@ fn changed_evidence_of_every_engine_is_judged_rightly() {
         for seed in 0..120 {
             let task = sequential(seed);
             // Recursion may have to be unrolled very far.
-            let bounds = Bounds { depth: Some(12), recursion: Some(3), unwind: None };
+            let bounds = Bounds { depth: Some(12), recursion: Some(3), unwind: None, switches: None };
             let verdict = row.engine(bounds).run(&task, &Budget::unlimited(), &Quiet);
             if matches!(verdict, Verdict::Unknown(_)) {
                 continue;

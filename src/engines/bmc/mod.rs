@@ -63,6 +63,17 @@ pub struct Bmc {
     pub recursion: Option<u32>,
     /// The greatest number of nested calls of one procedure in a program with threads.
     pub unwind: Option<u32>,
+    /// The greatest number of context switches in a program with threads.
+    pub switches: Option<u32>,
+}
+
+impl Bmc {
+    /// The engine within the user's bounds.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        let Bounds { depth, recursion, unwind, switches } = bounds;
+        Self { depth, recursion, unwind, switches }
+    }
 }
 
 impl Engine for Bmc {
@@ -76,8 +87,8 @@ impl Engine for Bmc {
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         if task.program.starts_threads {
-            let Self { depth, recursion, unwind } = *self;
-            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind };
+            let Self { depth, recursion, unwind, switches } = *self;
+            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind, switches };
             return interleavings::search(task, bounds, budget, progress);
         }
         let reach = Reach::of(task);

@@ -9,7 +9,9 @@
 //!
 //! Theorem used: a run that violates the property is also one of large steps ([`crate::threads::large_steps`]), and each of
 //! them starts at most one thread. So every violation is found, with enough steps and slots. The run that is found makes
-//! the fewest large steps, among those with as many threads.
+//! the fewest large steps, among those with as many threads. Of these, one with the fewest context switches is taken, if
+//! that does not cost too much; it is known then, and said, that no run in as many large steps has fewer. If the user limits
+//! context switches, only runs within this limit are searched. See `switches`.
 //!
 //! *Slots.* If at most `n` threads may live and `n` is small, there are `n` slots, and less in the first steps. Otherwise
 //! searches with more and more slots take turns, and the one that has cost least, weighed by the number of slots, goes on.
@@ -21,9 +23,11 @@
 mod independence;
 mod run;
 mod steps;
+mod switches;
 
 use self::independence::Independence;
 use self::steps::{Extent, Found, Unrolling};
+use self::switches::Fewest;
 use crate::budget::Budget;
 use crate::engines::Bounds;
 use crate::evidence::{Reason, Trace, Unknown, Verdict};
@@ -68,6 +72,7 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
             independence: &independence,
             all: Vec::new(),
             depth: depth.min(most_steps),
+            switches: bounds.switches.map(|most| most as usize),
             budget,
             progress,
         };
@@ -86,6 +91,7 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
             (None, Bounds { depth: Some(bound), .. }) if !all_runs || system.unwound.is_some() => {
                 Reason::DepthBound { bound }
             }
+            (None, Bounds { switches: Some(bound), .. }) => Reason::SwitchBound { bound },
             (None, _) => {
                 let why =
                     "no run violates the property, but bmc has no proof of that for programs with threads";
@@ -114,6 +120,8 @@ struct Searches<'a> {
     all: Vec<Unrolling<'a>>,
     /// The large steps before the one that violates the property.
     depth: usize,
+    /// The most context switches.
+    switches: Option<usize>,
     budget: &'a Budget,
     progress: &'a dyn Progress,
 }
@@ -136,7 +144,12 @@ impl Searches<'_> {
                 Found::NoLongerRuns => unrolling.close(),
                 Found::Stopped(reason) => return Err(self.stopped(Some(reason))),
                 Found::Run(schedule) => {
+                    let Fewest { schedule, is_known } = unrolling.with_fewest_switches(schedule);
                     progress.count("large steps of the run", unrolling.depth() as u64 + 1);
+                    if is_known {
+                        let what = "context switches that runs in as many large steps need";
+                        progress.count(what, schedule.switches() as u64);
+                    }
                     return match concretise(self.task, &schedule, budget) {
                         Ok(Some(run)) => Ok(Verdict::Unsafe(Trace::Interleaved(run))),
                         Ok(None) => {
@@ -181,8 +194,8 @@ impl Searches<'_> {
             _ => FIRST_SLOTS << self.all.len().min(24),
         };
         Some(match bound {
-            Some(bound) if bound <= slots => Extent { slots: bound, is_bound: true },
-            _ => Extent { slots, is_bound: false },
+            Some(bound) if bound <= slots => Extent { slots: bound, is_bound: true, switches: self.switches },
+            _ => Extent { slots, is_bound: false, switches: self.switches },
         })
     }
 
@@ -194,7 +207,9 @@ impl Searches<'_> {
             format!("{steps} large steps of up to {slots} {threads}")
         });
         let seen: Vec<String> = seen.collect();
-        let seen = (!seen.is_empty()).then(|| format!("no violation in {}", seen.join(", in ")));
+        let switches =
+            self.switches.map_or_else(String::new, |most| format!(", with at most {most} switches"));
+        let seen = (!seen.is_empty()).then(|| format!("no violation in {}{switches}", seen.join(", in ")));
         Stopped { reason, all_runs, seen }
     }
 }
