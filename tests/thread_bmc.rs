@@ -151,6 +151,16 @@ fn recursive_threads_are_unwound() {
     }
 }
 
+/// Procedures that call each other, and that only a new thread calls.
+#[test]
+fn mutual_recursion_of_started_threads_is_unwound() {
+    let text = "decl g; void main() begin g := F; start_thread f(T, T); assert(!g); end
+        void f(a, b) begin if (a) then h(a, b); else g := T; fi end
+        void h(a, b) begin f(b, F); end";
+    let verdict = certified(&task_of(text, "--threads 2").expect("a program"), &Bmc::default());
+    assert!(matches!(verdict, Ok(Verdict::Unsafe(_))), "{verdict:?}");
+}
+
 /// The context switches of the run that is found.
 fn switches_of(task: &Task, engine: &Bmc) -> Result<Option<usize>, String> {
     match certified(task, engine)? {
