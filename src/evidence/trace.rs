@@ -5,6 +5,8 @@
 //! call tree*: every run of a procedure is described once, by its entry state and its steps,
 //! and a step that calls refers to the callee's run ([errata 18](crate::errata::item_18)).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::model::{EdgeId, Node, ProcId, Procedure, Program};
@@ -208,8 +210,9 @@ pub struct Frame {
 pub struct Thread {
     /// Threads are numbered in the order of their creation, from 0.
     pub id: u32,
-    /// Its stack, bottom first; never empty.
-    pub frames: Vec<Frame>,
+    /// Its stack, bottom first; never empty. States share frames that stay the same: a run with deep stacks would be far
+    /// too large otherwise.
+    pub frames: Vec<Arc<Frame>>,
 }
 
 /// A state of the whole system.

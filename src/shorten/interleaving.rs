@@ -125,17 +125,17 @@ struct Size {
     steps: usize,
 }
 
-/// The numbers of stacks.
+/// The numbers of stacks: of the topmost frame, and the number of what is below it.
 #[derive(Default)]
-struct Stacks(FxHashMap<Vec<(ProcId, Node)>, u32>);
+struct Stacks(FxHashMap<(Option<u32>, ProcId, Node), u32>);
 
 impl Stacks {
     fn number(&mut self, system: &System, thread: u32) -> Option<u32> {
         let at = system.threads.binary_search_by_key(&thread, |thread| thread.id).ok()?;
-        let frames = system.threads[at].frames.iter();
-        let stack: Vec<(ProcId, Node)> = frames.map(|frame| (frame.procedure, frame.node)).collect();
-        let next = self.0.len() as u32;
-        Some(*self.0.entry(stack).or_insert(next))
+        system.threads[at].frames.iter().fold(None, |below, frame| {
+            let next = self.0.len() as u32;
+            Some(*self.0.entry((below, frame.procedure, frame.node)).or_insert(next))
+        })
     }
 }
 
@@ -145,6 +145,8 @@ impl Events {
         let program = &task.program;
         let mut stacks = Stacks::default();
         let first_stack = stacks.number(&run.initial, 0)?;
+        // Where every thread is.
+        let mut now = vec![Some(first_stack)];
         let mut events = Vec::with_capacity(run.steps.len());
         let mut before = &run.initial;
         let mut threads = 1;
@@ -161,14 +163,12 @@ impl Events {
             };
             let lives = |id: u32| step.after.threads.binary_search_by_key(&id, |thread| thread.id).is_ok();
             let started = lives(threads).then_some(threads);
-            events.push(Event {
-                action: step.action,
-                starts,
-                started,
-                stack: stacks.number(before, step.thread)?,
-                after: stacks.number(&step.after, step.thread),
-                started_at: started.and_then(|thread| stacks.number(&step.after, thread)),
-            });
+            let stack = (*now.get(step.thread as usize)?)?;
+            let after = stacks.number(&step.after, step.thread);
+            now[step.thread as usize] = after;
+            let started_at = started.and_then(|thread| stacks.number(&step.after, thread));
+            now.extend(started.map(|_| started_at));
+            events.push(Event { action: step.action, starts, started, stack, after, started_at });
             threads += u32::from(started.is_some());
             let frames = step.after.threads.iter().flat_map(|thread| &thread.frames);
             let locals: usize = frames.map(|frame| frame.locals.0.len()).sum();
