@@ -113,6 +113,11 @@ pub enum Reason {
         /// The largest number of nested recursive calls.
         bound: u32,
     },
+    /// A proof needs runs with more context switches than the user allows.
+    SwitchBound {
+        /// The largest number of context switches.
+        bound: u32,
+    },
     /// A target can be covered if zero tests are ignored, and no answer is known if they are obeyed.
     ZeroTests,
     /// The number of tokens has no bound, and the engine needs one to finish.
@@ -131,7 +136,7 @@ impl fmt::Display for Reason {
                 write!(f, "procedure `{procedure}` sees {count} variables, the explicit engine holds {limit}")
             }
             Self::UnboundedThreads => f.write_str(
-                "the program may start arbitrarily many threads, and the explicit engine needs a bound",
+                "the program may start arbitrarily many threads, and the engine needs a bound on those that live at once",
             ),
             Self::GaveUp(what) => f.write_str(what),
             Self::EngineFailed { engine, message } => {
@@ -178,6 +183,9 @@ impl fmt::Display for Reason {
             }
             Self::RecursionBound { bound } => {
                 write!(f, "a proof needs more than {bound} nested recursive calls")
+            }
+            Self::SwitchBound { bound } => {
+                write!(f, "no violation with at most {bound} context switches, and runs with more were left out")
             }
             Self::ZeroTests => f.write_str(
                 "a target can be covered if guards with `=` and `in` are weakened to `>=`, and no run that \

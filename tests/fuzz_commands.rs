@@ -204,6 +204,7 @@ fn program(text: &str, dialect: Dialect, rng: &mut Rng, counts: &mut Counts) {
         recursion: (rng.below(3) == 0).then_some(2),
         unwind: (rng.below(3) == 0).then_some(2),
         without: if rng.below(4) == 0 { Without::ALL } else { Without::default() },
+        switches: (rng.below(3) == 0).then_some(2),
     };
     let setup = Setup { engine: engine::<Task>(rng), reduces: rng.below(4) > 0, bounds, ..Setup::default() };
     let threads = if rng.below(2) == 0 { ThreadLimit::Unbounded } else { ThreadLimit::AtMost(2) };

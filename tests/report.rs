@@ -575,7 +575,7 @@ fn an_unknown_verdict_says_why_and_what_to_do() {
       help: give it more memory with `--memory MB`
     UNKNOWN  demo.bp: interrupted
     UNKNOWN  demo.bp: procedure `main` sees 200 variables, the explicit engine holds 128
-    UNKNOWN  demo.bp: the program may start arbitrarily many threads, and the explicit engine needs a bound
+    UNKNOWN  demo.bp: the program may start arbitrarily many threads, and the engine needs a bound on those that live at once
       help: bound the number of threads that live at once with `--threads N`
     UNKNOWN  demo.bp: `main` is recursive in a program with threads, and no algorithm decides all of these
       help: cut off calls that nest more than K times with `--unwind K`: that finds violations, but proves nothing

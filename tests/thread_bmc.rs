@@ -13,12 +13,12 @@ use cusp::certify::certify;
 use cusp::check::prepare;
 use cusp::engines::Engine;
 use cusp::engines::bmc::Bmc;
-use cusp::evidence::{Reason, Verdict};
+use cusp::evidence::{Reason, Trace, Verdict};
 use cusp::model::Task;
-use cusp::progress::Quiet;
+use cusp::progress::{Counting, Progress, Quiet};
 use cusp::source::Source;
 use support::corpus::own_programs;
-use support::naive::{Limits, Seen, explore};
+use support::naive::{Limits, Seen, explore, fewest_switches};
 use support::odd_labels::with_odd_labels;
 use support::program::Mode;
 use support::random_programs::{concurrent, concurrent_in};
@@ -45,8 +45,12 @@ fn task_of(text: &str, options: &str) -> Result<Task, String> {
 
 /// The verdict of an engine, after its evidence was checked.
 fn certified(task: &Task, engine: &dyn Engine) -> Result<Verdict, String> {
+    certified_with(task, engine, &Quiet)
+}
+
+fn certified_with(task: &Task, engine: &dyn Engine, progress: &dyn Progress) -> Result<Verdict, String> {
     let budget = Budget::unlimited();
-    let verdict = engine.run(task, &budget, &Quiet);
+    let verdict = engine.run(task, &budget, progress);
     let certified = certify(task, verdict, &budget);
     let certified = certified.map_err(|why| format!("{}: rejected: {why}", engine.name()))?;
     Ok(certified.verdict().clone())
@@ -145,4 +149,111 @@ fn recursive_threads_are_unwound() {
         Ok(Verdict::Unknown(unknown)) => assert_eq!(unknown.reason, Reason::RecursionBound { bound: 2 }),
         other => panic!("{other:?}"),
     }
+}
+
+/// Procedures that call each other, and that only a new thread calls.
+#[test]
+fn mutual_recursion_of_started_threads_is_unwound() {
+    let text = "decl g; void main() begin g := F; start_thread f(T, T); assert(!g); end
+        void f(a, b) begin if (a) then h(a, b); else g := T; fi end
+        void h(a, b) begin f(b, F); end";
+    let verdict = certified(&task_of(text, "--threads 2").expect("a program"), &Bmc::default());
+    assert!(matches!(verdict, Ok(Verdict::Unsafe(_))), "{verdict:?}");
+}
+
+/// The context switches of the run that is found.
+fn switches_of(task: &Task, engine: &Bmc) -> Result<Option<usize>, String> {
+    match certified(task, engine)? {
+        Verdict::Unsafe(Trace::Interleaved(run)) => Ok(Some(run.switches())),
+        Verdict::Unsafe(Trace::Sequential(_)) => Err("a sequential run".to_owned()),
+        Verdict::Safe(_) => Err("bmc says safe".to_owned()),
+        Verdict::Unknown(unknown) => match unknown.reason {
+            Reason::SwitchBound { .. } | Reason::DepthBound { .. } => Ok(None),
+            reason => Err(format!("bmc gives up: {reason}")),
+        },
+    }
+}
+
+/// With a limit on switches, a violation is found if and only if a naive search finds one within this limit.
+fn compare_limited(task: &Task, compared: &AtomicUsize) -> Result<(), String> {
+    if !task.program.starts_threads {
+        return Ok(());
+    }
+    let Some(fewest) = fewest_switches(task, Limits { stack: 8, states: MOST_STATES }) else { return Ok(()) };
+    let limited =
+        |depth, most: usize| Bmc { depth: Some(depth), switches: Some(most as u32), ..Bmc::default() };
+    match switches_of(task, &limited(UNSAFE_DEPTH, fewest))? {
+        Some(switches) if switches == fewest => {}
+        other => return Err(format!("{fewest} switches are the fewest, but bmc finds {other:?}")),
+    }
+    if let Some(fewer) = fewest.checked_sub(1)
+        && let Some(switches) = switches_of(task, &limited(SAFE_DEPTH, fewer))?
+    {
+        return Err(format!("{fewest} switches are the fewest, but bmc finds {switches}"));
+    }
+    compared.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+#[test]
+fn violations_within_a_limit_of_switches_are_found_and_no_others() {
+    let modes = [Mode::Threads(2), Mode::Threads(3), Mode::Copies(3), Mode::Getafix];
+    for mode in modes {
+        let compared = AtomicUsize::new(0);
+        for_each_seed(
+            100,
+            |seed| concurrent_in(mode, seed),
+            |text| compare_limited(&task_of(text, "")?, &compared),
+        );
+        let (compared, all) = (compared.into_inner(), seeds(100).count());
+        assert!(all < 100 || compared * 6 >= all, "{compared} of {all} programs were compared");
+    }
+    let labelled = |seed| with_odd_labels(concurrent_in(Mode::Threads(3), seed), seed);
+    for_each_seed(100, labelled, |text| compare_limited(&task_of(text, "")?, &AtomicUsize::new(0)));
+}
+
+/// If the fewest switches are promised, a search with a limit, which orders steps in another way, says the same.
+#[test]
+fn promises_about_switches_are_kept() {
+    let (promised, fewer) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let generator = |seed| concurrent_in(Mode::Threads(3), seed);
+    for_each_seed(150, generator, |text| {
+        let task = task_of(text, "")?;
+        if !task.program.starts_threads {
+            return Ok(());
+        }
+        let counting = Counting::new(Box::new(Quiet));
+        let unlimited = Bmc { depth: Some(SAFE_DEPTH), ..Bmc::default() };
+        let Verdict::Unsafe(Trace::Interleaved(run)) = certified_with(&task, &unlimited, &counting)? else {
+            return Ok(());
+        };
+        let counts = counting.counts();
+        let count = |what: &str| counts.iter().find(|(name, _)| name == what).map(|&(_, number)| number);
+        let steps = count("large steps of the run").ok_or("no large steps are counted")? as u32;
+        let Some(fewest) = count("context switches that runs in as many large steps need") else {
+            return Ok(());
+        };
+        if run.switches() as u64 != fewest {
+            return Err(format!("{fewest} switches are promised, and the run has {}", run.switches()));
+        }
+        promised.fetch_add(1, Ordering::Relaxed);
+        fewer.fetch_add(usize::from(fewest > 0), Ordering::Relaxed);
+        let limited =
+            |most: u64| Bmc { depth: Some(steps - 1), switches: Some(most as u32), ..Bmc::default() };
+        if fewest > 0
+            && let Some(switches) = switches_of(&task, &limited(fewest - 1))?
+        {
+            return Err(format!("{fewest} switches are promised, and there is a run with {switches}"));
+        }
+        match switches_of(&task, &limited(fewest))? {
+            Some(_) => Ok(()),
+            None => Err(format!("no run with {fewest} switches is found any more")),
+        }
+    });
+    let [promised, fewer] = [promised, fewer].map(AtomicUsize::into_inner);
+    let all = seeds(150).count();
+    assert!(
+        all < 100 || promised * 6 >= all && fewer * 10 >= promised,
+        "{promised} promises, {fewer} with switches"
+    );
 }

@@ -4,6 +4,8 @@
 //! chosen value is read from the trace, and it must be a possible one. The computed state must then equal the state
 //! in the trace.
 
+use std::sync::Arc;
+
 use super::stacks::{check_stack, holds_after, holds_by_prologue, pending_call};
 use super::values::{Answer, can_be, evaluate};
 use super::{Forbidden, Stop, poll, reject};
@@ -153,7 +155,7 @@ impl Replay<'_> {
             let value = left.locals.get(slot);
             match *target {
                 Some(Var::Global(i)) => expected.globals.0[i as usize] = value,
-                Some(Var::Local(i)) => caller.locals.0[i as usize] = value,
+                Some(Var::Local(i)) => Arc::make_mut(caller).locals.0[i as usize] = value,
                 None => {}
             }
         }
@@ -204,7 +206,7 @@ impl Replay<'_> {
             }
             Action::Fork(node) => {
                 if self.may_start(before) {
-                    let frame = Frame { node: *node, ..top.clone() };
+                    let frame = Arc::new(Frame { node: *node, ..Frame::clone(top) });
                     expected.threads.push(Thread { id: *created, frames: vec![frame] });
                     *created = created.saturating_add(1);
                 }
@@ -252,7 +254,7 @@ impl Replay<'_> {
         let frames = &mut expected.threads[at].frames;
         let only = frames.len() == 1;
         let Some(top) = frames.last_mut() else { return reject("the thread has no frame") };
-        top.node = edge.to;
+        Arc::make_mut(top).node = edge.to;
         let procedure = self.program.procedure(top.procedure);
         let enforce = |locals: &[Option<bool>]| match procedure.enforce {
             None => Ok(Answer::Yes),
@@ -331,7 +333,8 @@ impl Replay<'_> {
                             return reject(format!("`{name}$` gets a value that its right side cannot have"));
                         }
                         let (thread, frame) = other.place;
-                        expected.threads[thread].frames[frame].locals.0[i as usize] = given;
+                        let frame = Arc::make_mut(&mut expected.threads[thread].frames[frame]);
+                        frame.locals.0[i as usize] = given;
                     }
                 }
                 Var::Local(i) if own_after.is_none() => {
@@ -354,7 +357,7 @@ impl Replay<'_> {
                         Var::Local(i) => {
                             own[i as usize] = Some(given);
                             if let Some(top) = expected.threads[at].frames.last_mut() {
-                                top.locals.0[i as usize] = given;
+                                Arc::make_mut(top).locals.0[i as usize] = given;
                             }
                         }
                     }

@@ -30,9 +30,8 @@ const COMMAND: &str = "check";
 
 /// Checks the files one after the other.
 pub fn run(args: &CheckArgs, output: &mut Output, leave_at_once: fn()) -> Status {
-    if args.certificate.is_some() && args.files.len() > 1 {
-        output
-            .message("error: `--certificate` takes the evidence about one program, and there are several\n");
+    if let Some(why) = args.contradiction() {
+        output.message(&format!("error: {why}\n"));
         return Status::Usage;
     }
     let mut certificate =

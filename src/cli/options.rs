@@ -72,6 +72,7 @@ Examples:
   cusp check --replicate mutex.bp          main is run by any number of threads
   cusp check --all driver.bp               a verdict for each assertion
   cusp check --engine bmc --stats deep.bp  one engine only, and what it did
+  cusp check --switches 2 server.bp        bugs that need at most two context switches
   cusp check --sat 'kissat {file}' deep.bp an external program answers SAT questions
   cusp check --timeout 60 --memory 4G *.bp one line for each file, and a summary
   generate | cusp check --json -           read standard input, write JSON
@@ -263,6 +264,11 @@ pub struct CheckArgs {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub unwind: Option<u32>,
 
+    /// In programs with threads, only search runs in which control passes at most K times from one thread to another;
+    /// chooses `--engine bmc`
+    #[arg(long, value_name = "K")]
+    pub switches: Option<u32>,
+
     /// What a file may cost.
     #[command(flatten)]
     pub limits: LimitArgs,
@@ -432,10 +438,25 @@ impl CheckArgs {
         } else {
             self.without.iter().map(|&switch| switch.into()).collect()
         };
-        let bounds = Bounds { depth: self.depth, recursion: self.recursion, unwind: self.unwind, without };
+        let Self { depth, recursion, unwind, switches, .. } = *self;
+        let bounds = Bounds { depth, recursion, unwind, switches, without };
         let winner = winner(self.race);
-        let setup = Setup { engine: self.engine, reduces: !self.no_reduce, bounds, winner };
+        let engine = match switches {
+            Some(_) => Choice::named("bmc").unwrap_or_default(),
+            None => self.engine,
+        };
+        let setup = Setup { engine, reduces: !self.no_reduce, bounds, winner };
         check::Options { setup, ..self.program.options() }
+    }
+
+    /// What makes no sense together, if something does not.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&'static str> {
+        if self.certificate.is_some() && self.files.len() > 1 {
+            return Some("`--certificate` takes the evidence about one program, and there are several");
+        }
+        let counts_switches = [AUTO, "bmc"].contains(&self.engine.name());
+        (self.switches.is_some() && !counts_switches).then_some("`--switches` is for the `bmc` engine")
     }
 }
 

@@ -75,13 +75,16 @@ pub struct Bounds {
     pub recursion: Option<u32>,
     /// The greatest number of nested calls of one procedure in a program with threads.
     pub unwind: Option<u32>,
+    /// The greatest number of context switches in a program with threads.
+    pub switches: Option<u32>,
     /// What engines for programs with threads have to do without.
     pub without: Without,
 }
 
 impl Bounds {
     /// No bounds.
-    pub const NONE: Self = Self { depth: None, recursion: None, unwind: None, without: Without { bits: 0 } };
+    pub const NONE: Self =
+        Self { depth: None, recursion: None, unwind: None, switches: None, without: Without { bits: 0 } };
 }
 
 /// A reduction of programs with threads that can be switched off, to see what it is worth.

@@ -5,6 +5,8 @@
 //! call tree*: every run of a procedure is described once, by its entry state and its steps,
 //! and a step that calls refers to the callee's run ([errata 18](crate::errata::item_18)).
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::model::{EdgeId, Node, ProcId, Procedure, Program};
@@ -208,8 +210,9 @@ pub struct Frame {
 pub struct Thread {
     /// Threads are numbered in the order of their creation, from 0.
     pub id: u32,
-    /// Its stack, bottom first; never empty.
-    pub frames: Vec<Frame>,
+    /// Its stack, bottom first; never empty. States share frames that stay the same: a run with deep stacks would be far
+    /// too large otherwise.
+    pub frames: Vec<Arc<Frame>>,
 }
 
 /// A state of the whole system.
@@ -254,6 +257,27 @@ pub struct Interleaving {
     pub thread: u32,
     /// How it violates the property.
     pub violation: Violation,
+}
+
+impl Interleaving {
+    /// How often control passes from one thread to another.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        switches(self.steps.iter().map(|step| step.thread), self.thread, self.violation)
+    }
+}
+
+/// How often control passes from one thread to another: `movers` are the threads that make the steps. The thread whose
+/// assertion fails evaluates it, so control is with it at the end; one that is at a label need not do anything more.
+#[must_use]
+pub fn switches(movers: impl Iterator<Item = u32>, violator: u32, violation: Violation) -> usize {
+    let last = matches!(violation, Violation::Assertion(_)).then_some(violator);
+    let (mut count, mut before) = (0, None);
+    for thread in movers.chain(last) {
+        count += usize::from(before.is_some_and(|before| before != thread));
+        before = Some(thread);
+    }
+    count
 }
 
 /// A run that violates the property.

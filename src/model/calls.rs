@@ -2,7 +2,8 @@
 
 use crate::model::{Action, ProcId, Procedure, Program};
 
-/// The strongly connected components of the part of the call graph that the start procedure can reach.
+/// The strongly connected components of the part of the call graph that the start procedure can reach, or a thread that is
+/// started there.
 #[derive(Debug)]
 pub struct CallGraph {
     /// The components, callees first. The procedures of one component call each other, directly or through others.
@@ -15,6 +16,14 @@ pub struct CallGraph {
 pub fn callees(procedure: &Procedure) -> impl Iterator<Item = ProcId> + '_ {
     procedure.edges.iter().filter_map(|edge| match &edge.action {
         Action::Call(call) => Some(call.callee),
+        _ => None,
+    })
+}
+
+/// The procedures that new threads of a procedure begin with.
+fn started(procedure: &Procedure) -> impl Iterator<Item = ProcId> + '_ {
+    procedure.edges.iter().filter_map(|edge| match &edge.action {
+        Action::Spawn(call) => Some(call.callee),
         _ => None,
     })
 }
@@ -32,14 +41,24 @@ impl CallGraph {
         let mut components: Vec<Vec<ProcId>> = Vec::new();
         let mut open: Vec<ProcId> = Vec::new();
         let mut next = 0;
-        let mut stack: Vec<(ProcId, usize)> = vec![(program.start, 0)];
-        while let Some((id, position)) = stack.last_mut() {
+        // To start a thread is no call: its first procedure is a new root.
+        let mut roots = vec![program.start];
+        let mut stack: Vec<(ProcId, usize)> = Vec::new();
+        loop {
+            if stack.is_empty() {
+                let Some(root) = roots.pop() else { break };
+                if number[root.index()] == NEW {
+                    stack.push((root, 0));
+                }
+            }
+            let Some((id, position)) = stack.last_mut() else { continue };
             let id = *id;
             if *position == 0 && number[id.index()] == NEW {
                 number[id.index()] = next;
                 low[id.index()] = next;
                 next += 1;
                 open.push(id);
+                roots.extend(started(program.procedure(id)));
             }
             if let Some(&callee) = targets[id.index()].get(*position) {
                 *position += 1;

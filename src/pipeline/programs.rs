@@ -2,12 +2,13 @@
 
 use crate::budget::Budget;
 use crate::certify::{self, Certified, Rejection};
+use crate::evidence::trace::Interleaving;
 use crate::evidence::{Certificate, Trace, Verdict};
 use crate::lift::Unliftable;
 use crate::model::Task;
 use crate::model::reduce::{Keep, Reduced, reduce};
 use crate::progress::Progress;
-use crate::shorten::{Shortened, shorten};
+use crate::shorten::{Shortened, interleaving, shorten};
 
 use super::Route;
 use super::translate::Translation;
@@ -55,14 +56,37 @@ impl Route for Task {
     }
 
     fn shorten(&self, run: &Trace, budget: &Budget, progress: &dyn Progress) -> Option<Trace> {
-        let Trace::Sequential(tree) = run else { return None };
         progress.say(&|| "looking for a shorter trace".to_owned());
+        let tree = match run {
+            Trace::Sequential(tree) => tree,
+            Trace::Interleaved(run) => return shorten_interleaving(self, run, budget, progress),
+        };
         // Engines that join summaries do not look for short runs.
         let direct = tree.clone().without_detours(&self.program);
         let Shortened { tree: shorter, is_shortest } = shorten(self, direct, budget);
         progress.count("trace known to be a shortest one", u64::from(is_shortest));
         (shorter != *tree).then_some(Trace::Sequential(shorter))
     }
+}
+
+/// A run of several threads with fewer context switches, fewer threads or fewer steps, if one is found.
+fn shorten_interleaving(
+    task: &Task,
+    run: &Interleaving,
+    budget: &Budget,
+    progress: &dyn Progress,
+) -> Option<Trace> {
+    let shorter = interleaving::shorten(task, run, budget);
+    let shown = shorter.as_ref().unwrap_or(run);
+    let figures = [
+        ("context switches of the run", run.switches(), shown.switches()),
+        ("steps of the run", run.steps.len(), shown.steps.len()),
+    ];
+    for (what, before, after) in figures {
+        progress.count(&format!("{what}, as found"), before as u64);
+        progress.count(&format!("{what}, as shown"), after as u64);
+    }
+    shorter.map(Trace::Interleaved)
 }
 
 impl Translation<Task, Task> for Reduced<'_> {

@@ -279,13 +279,13 @@ impl HasEngines for Task {
             accepts: "all programs",
             shows: Shows::Both,
             evidence: "unrolling; with threads, none",
-            make: |Bounds { depth, recursion, unwind, .. }| Box::new(bmc::Bmc { depth, recursion, unwind }),
+            make: |bounds| Box::new(bmc::Bmc::within(bounds)),
             portfolio: Portfolio {
                 // With threads it never ends on safe programs, so it races only where others end if they can.
-                race: |task, Bounds { depth, recursion, unwind, .. }| {
-                    let is_bounded = unwind.or(recursion).is_some() || !is_recursive(task);
+                race: |task, bounds| {
+                    let is_bounded = bounds.unwind.or(bounds.recursion).is_some() || !is_recursive(task);
                     let races = !task.program.starts_threads || task.threads.is_some() && is_bounded;
-                    races.then(|| Box::new(bmc::Bmc { depth, recursion, unwind }) as _)
+                    races.then(|| Box::new(bmc::Bmc::within(bounds)) as _)
                 },
                 ..Portfolio::NEVER
             },

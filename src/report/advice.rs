@@ -22,6 +22,9 @@ pub fn advice(reason: &Reason) -> Option<&'static str> {
         Reason::RecursionBound { .. } => {
             Some("allow deeper recursion with `--recursion N`, or leave the option out")
         }
+        Reason::SwitchBound { .. } => {
+            Some("allow more context switches with `--switches N`, or leave the option out")
+        }
         Reason::UnboundedRecursion { .. } => Some(
             "cut off calls that nest more than K times with `--unwind K`: that finds violations, but proves nothing",
         ),

@@ -1,5 +1,7 @@
 //! Writes concurrent traces: an interleaving as lines.
 
+use std::sync::Arc;
+
 use crate::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadStep};
 use crate::model::{Action, EdgeId, ProcId, Procedure};
 use crate::source::Position;
@@ -61,7 +63,7 @@ pub fn same_frame<'a>(old: &Thread, new: Option<&'a Thread>, level: usize) -> Op
 pub fn entered_frame<'a>(old: &Thread, new: Option<&'a Thread>) -> Option<&'a Frame> {
     let frames = &new?.frames;
     let is_new = frames.len() > old.frames.len() || frames[0].procedure != old.frames[0].procedure;
-    frames.last().filter(|_| is_new)
+    frames.last().filter(|_| is_new).map(|frame| &**frame)
 }
 
 /// The threads that started and ended in a step.
@@ -215,15 +217,15 @@ impl Walk<'_> {
         &mut self.calls[index]
     }
 
-    fn depth(&self, frames: &[Frame]) -> usize {
-        let callers: &[Frame] = frames.split_last().map_or(&[], |(_, callers)| callers);
+    fn depth(&self, frames: &[Arc<Frame>]) -> usize {
+        let callers: &[Arc<Frame>] = frames.split_last().map_or(&[], |(_, callers)| callers);
         let procedures = callers.iter().map(|frame| frame.procedure);
         procedures.fold(0, |depth: usize, procedure: ProcId| inner_depth(self.subject, procedure, depth))
     }
 }
 
 fn caller(thread: &Thread) -> Option<&Frame> {
-    thread.frames.len().checked_sub(2).map(|i| &thread.frames[i])
+    thread.frames.len().checked_sub(2).map(|i| &*thread.frames[i])
 }
 
 fn thread_notes(changes: &Changes) -> Vec<String> {

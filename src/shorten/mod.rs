@@ -21,8 +21,11 @@
 //! | `distance` | lower bounds for the number of steps; locations that are too far away are not unrolled |
 //! | `unroll` | all short runs between two states as formulas |
 //! | `search` | a shortest one of these runs |
+//!
+//! All that is about sequential runs; [`interleaving`] shortens runs of several threads.
 
 mod distance;
+pub mod interleaving;
 mod search;
 mod unroll;
 

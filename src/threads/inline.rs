@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Context, ContextId, Location, MOST_LOCATIONS, Site, Step};
 use crate::evidence::trace::Move;
+use crate::model::calls::CallGraph;
 use crate::model::{Action, EdgeId, Node, ProcId, Procedure, Program};
 use crate::reason::Reason;
 
@@ -21,6 +22,8 @@ struct Inliner<'a> {
     program: &'a Program,
     unwind: Option<u32>,
     contexts: Vec<Context>,
+    /// For every procedure, whether calls of it can nest.
+    is_recursive: Vec<bool>,
     /// The number of activations of each context's procedure in its call string.
     nesting: Vec<u32>,
     bottoms: FxHashMap<ProcId, ContextId>,
@@ -32,9 +35,11 @@ struct Inliner<'a> {
 
 /// Finds all locations that control can reach, whatever the data, and the steps between them.
 pub(super) fn inline(program: &Program, unwind: Option<u32>) -> Result<Inlined, Reason> {
+    let calls = CallGraph::of(program);
     let mut inliner = Inliner {
         program,
         unwind,
+        is_recursive: program.procedure_ids().map(|id| calls.is_recursive(id)).collect(),
         contexts: Vec::new(),
         nesting: Vec::new(),
         bottoms: FxHashMap::default(),
@@ -118,7 +123,11 @@ impl Inliner<'_> {
     }
 
     /// How often a procedure occurs in a call string. The nearest occurrence knows the number of those below it.
+    /// Only recursive procedures are looked for, so that deep calls of others cost no time.
     fn nesting_of(&self, context: ContextId, procedure: ProcId) -> u32 {
+        if !self.is_recursive[procedure.index()] {
+            return 0;
+        }
         let mut at = context;
         loop {
             if self.contexts[at.index()].procedure == procedure {

@@ -3,6 +3,11 @@
 //! Engines work on reduced systems and remember control only. The steps of the run are executed here on terms, with all
 //! variables of the program, straight ahead, so the formula is as long as the run. The semantics is the one of
 //! [`crate::model`]; what comes out is replayed by [`crate::certify`] like every run.
+//!
+//! [`is_possible`] asks the same question without writing the run down, for those who try many schedules.
+
+use std::rc::Rc;
+use std::sync::Arc;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Polarity, Term, TermArena, VarId};
 use cusp_solvers::{Answer, Limits};
@@ -10,7 +15,9 @@ use rustc_hash::FxHashSet;
 
 use crate::budget::Budget;
 use crate::evidence::trace::{self, Interleaving, Move, ThreadStep, Valuation, Violation};
-use crate::model::{Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Task, Var};
+use crate::model::{
+    Action, Assign, Call, Edge, Expr, Node, Place, ProcId, Procedure, Program, Property, Task, Var,
+};
 use crate::reason::Reason;
 use crate::symbolic::expression::term_of;
 
@@ -25,35 +32,49 @@ pub struct Schedule {
     pub violation: Violation,
 }
 
+impl Schedule {
+    /// How often control passes from one thread to another.
+    #[must_use]
+    pub fn switches(&self) -> usize {
+        trace::switches(self.steps.iter().map(|&(thread, _)| thread), self.thread, self.violation)
+    }
+}
+
 /// The run with this schedule and with values for all variables; `None` if there is none.
 ///
 /// # Errors
 /// If the budget is used up.
 pub fn concretise(task: &Task, schedule: &Schedule, budget: &Budget) -> Result<Option<Interleaving>, Reason> {
-    let mut run = Run::new(task);
-    let mut states = vec![run.system.clone()];
-    for &(thread, action) in &schedule.steps {
-        if let Some(reason) = budget.exhausted() {
-            return Err(reason);
-        }
-        if run.step(thread, action).is_none() || run.condition == Term::FALSE {
-            return Ok(None);
-        }
-        states.push(run.system.clone());
-    }
-    if run.violates(schedule.thread, schedule.violation).is_none() {
-        return Ok(None);
-    }
-    let Some(model) = run.solve(budget)? else { return Ok(None) };
-    // All values of all states at once, so that what states share is evaluated once.
-    let roots: Vec<Term> = states.iter().flat_map(System::terms).collect();
-    let words = run.arena.simulate(&roots, |var| if model.contains(&var.number()) { u64::MAX } else { 0 });
-    let mut values = words.into_iter().map(|word| word & 1 == 1);
-    let mut systems = states.iter().map(|state| state.concrete(&mut values));
+    let Some(run) = Run::follow(task, schedule, budget, |_| {})? else { return Ok(None) };
+    let Some(model) = run.solve(&Limits::NONE, budget)? else { return Ok(None) };
+    let all: Vec<Term> = run.arena.terms().collect();
+    let words = run.arena.simulate(&all, |var| if model.contains(&var.number()) { u64::MAX } else { 0 });
+    // The states are made once more, with the same terms, now that the values are known: keeping them all would take long
+    // lists of terms.
+    let mut writer = Writer { words, last: Vec::new() };
+    let mut systems = Vec::with_capacity(schedule.steps.len() + 1);
+    Run::follow(task, schedule, budget, |system| systems.push(writer.concrete(system)))?;
+    let mut systems = systems.into_iter();
     let Some(initial) = systems.next() else { return Ok(None) };
     let steps = schedule.steps.iter().zip(systems);
     let steps = steps.map(|(&(thread, action), after)| ThreadStep { thread, action, after }).collect();
     Ok(Some(Interleaving { initial, steps, thread: schedule.thread, violation: schedule.violation }))
+}
+
+/// Whether there is a run with this schedule.
+///
+/// # Errors
+/// If that was not found out within the limits.
+pub fn is_possible(
+    task: &Task,
+    schedule: &Schedule,
+    limits: &Limits,
+    budget: &Budget,
+) -> Result<bool, Reason> {
+    match Run::follow(task, schedule, budget, |_| {})? {
+        None => Ok(false),
+        Some(run) => Ok(run.solve(limits, budget)?.is_some()),
+    }
 }
 
 #[derive(Clone)]
@@ -63,13 +84,12 @@ struct Frame {
     locals: Vec<Term>,
 }
 
-#[derive(Clone)]
 struct Thread {
     id: u32,
-    frames: Vec<Frame>,
+    /// Frames are shared between moments.
+    frames: Vec<Rc<Frame>>,
 }
 
-#[derive(Clone)]
 struct System {
     globals: Vec<Term>,
     /// The threads that have not ended, by their numbers.
@@ -80,27 +100,45 @@ struct System {
     last: u32,
 }
 
-impl System {
-    fn terms(&self) -> impl Iterator<Item = Term> + '_ {
-        let frames = self.threads.iter().flat_map(|thread| &thread.frames);
-        let locals = frames.flat_map(|frame| &frame.locals);
-        self.globals.iter().chain(locals).copied().chain([self.held])
+/// Writes states down. Frames that stay the same are shared between states, so that runs with deep stacks stay small.
+struct Writer {
+    /// The value of every term, in the lowest bit.
+    words: Vec<u64>,
+    /// The threads of the last state that was written: their numbers, and their frames as terms and as values.
+    last: Vec<(u32, Vec<SharedFrame>)>,
+}
+
+type SharedFrame = (Rc<Frame>, Arc<trace::Frame>);
+
+impl Writer {
+    fn value(&self, term: Term) -> bool {
+        (self.words[term.index()] & 1 == 1) != term.is_complemented()
     }
 
-    fn concrete(&self, values: &mut impl Iterator<Item = bool>) -> trace::System {
-        let mut valuation = |terms: &[Term]| Valuation(values.by_ref().take(terms.len()).collect());
-        let globals = valuation(&self.globals);
-        let mut threads = Vec::with_capacity(self.threads.len());
-        for thread in &self.threads {
-            let frame = |frame: &Frame| trace::Frame {
-                procedure: frame.procedure,
-                node: frame.node,
-                locals: valuation(&frame.locals),
+    fn values(&self, terms: &[Term]) -> Valuation {
+        Valuation(terms.iter().map(|&term| self.value(term)).collect())
+    }
+
+    fn concrete(&mut self, system: &System) -> trace::System {
+        let last = std::mem::take(&mut self.last);
+        let mut threads = Vec::with_capacity(system.threads.len());
+        for thread in &system.threads {
+            let old = last.binary_search_by_key(&thread.id, |(id, _)| *id).map_or(&[][..], |at| &last[at].1);
+            let frame = |(position, frame): (usize, &Rc<Frame>)| {
+                let same = old.get(position).filter(|(terms, _)| Rc::ptr_eq(terms, frame));
+                let written = same.map(|(_, written)| Arc::clone(written)).unwrap_or_else(|| {
+                    let Frame { procedure, node, ref locals } = **frame;
+                    Arc::new(trace::Frame { procedure, node, locals: self.values(locals) })
+                });
+                (Rc::clone(frame), written)
             };
-            threads.push(trace::Thread { id: thread.id, frames: thread.frames.iter().map(frame).collect() });
+            let frames: Vec<SharedFrame> = thread.frames.iter().enumerate().map(frame).collect();
+            let written = frames.iter().map(|(_, written)| Arc::clone(written)).collect();
+            threads.push(trace::Thread { id: thread.id, frames: written });
+            self.last.push((thread.id, frames));
         }
-        let held = values.next().unwrap_or(false);
-        trace::System { globals, threads, holder: held.then_some(self.last) }
+        let holder = self.value(system.held).then_some(system.last);
+        trace::System { globals: self.values(&system.globals), threads, holder }
     }
 }
 
@@ -125,11 +163,34 @@ impl<'a> Run<'a> {
         let globals = fresh(program.globals.len());
         let locals = fresh(program.procedure(program.start).locals.len());
         let frame = Frame { procedure: program.start, node: Procedure::ENTRY, locals };
-        let threads = vec![Thread { id: 0, frames: vec![frame.clone()] }];
+        let threads = vec![Thread { id: 0, frames: vec![Rc::new(frame.clone())] }];
         let system = System { globals, threads, held: Term::FALSE, last: 0 };
         let mut run = Self { task, program, arena, condition: Term::TRUE, system, created: 1 };
         run.enforce(&frame);
         run
+    }
+
+    /// Makes all steps of a schedule, and shows the state before the first and after every step; `None` if it is not
+    /// possible, whatever the values are.
+    fn follow(
+        task: &'a Task,
+        schedule: &Schedule,
+        budget: &Budget,
+        mut show: impl FnMut(&System),
+    ) -> Result<Option<Self>, Reason> {
+        let mut run = Self::new(task);
+        show(&run.system);
+        for &(thread, action) in &schedule.steps {
+            if let Some(reason) = budget.exhausted() {
+                return Err(reason);
+            }
+            if run.step(thread, action).is_none() || run.condition == Term::FALSE {
+                return Ok(None);
+            }
+            show(&run.system);
+        }
+        let violates = run.violates(schedule.thread, schedule.violation).is_some();
+        Ok((violates && run.condition != Term::FALSE).then_some(run))
     }
 
     fn require(&mut self, condition: Term) {
@@ -203,7 +264,7 @@ impl<'a> Run<'a> {
     fn returns(&mut self, at: usize) -> Possible {
         let frames = &mut self.system.threads[at].frames;
         let left = frames.pop()?;
-        let caller = frames.last_mut()?;
+        let caller = Rc::make_mut(frames.last_mut()?);
         if left.node != Procedure::EXIT {
             return None;
         }
@@ -227,9 +288,8 @@ impl<'a> Run<'a> {
     fn arrive(&mut self, at: usize, edge: &Edge) -> Possible {
         let frames = &mut self.system.threads[at].frames;
         let ends = frames.len() == 1 && edge.to == Procedure::EXIT;
-        let top = frames.last_mut()?;
-        top.node = edge.to;
-        let top = top.clone();
+        Rc::make_mut(frames.last_mut()?).node = edge.to;
+        let top = Rc::clone(frames.last()?);
         if !edge.silent {
             self.enforce(&top);
         }
@@ -253,7 +313,7 @@ impl<'a> Run<'a> {
                 if self.program.leaves_prologue(top.procedure, edge) {
                     frames.clear();
                 }
-                frames.push(new);
+                frames.push(Rc::new(new));
                 return Some(());
             }
             Action::Spawn(call) => {
@@ -280,7 +340,7 @@ impl<'a> Run<'a> {
     }
 
     fn start(&mut self, frame: Frame) {
-        self.system.threads.push(Thread { id: self.created, frames: vec![frame] });
+        self.system.threads.push(Thread { id: self.created, frames: vec![Rc::new(frame)] });
         self.created += 1;
     }
 
@@ -295,49 +355,62 @@ impl<'a> Run<'a> {
     }
 
     fn assign(&mut self, at: usize, top: &Frame, assign: &Assign) {
-        let before = self.system.clone();
-        let depth = before.threads[at].frames.len() - 1;
-        // The frames that `x$` means.
-        let others: Vec<(usize, usize)> = (0..before.threads.len())
-            .filter(|&other| other != at)
-            .filter_map(|other| {
-                let frames = &before.threads[other].frames;
-                Some((other, frames.iter().rposition(|frame| frame.procedure == top.procedure)?))
-            })
-            .collect();
+        let Self { arena, system, program, .. } = self;
+        let depth = system.threads[at].frames.len() - 1;
+        // The frames that `x$` means, with what they are before the step.
+        let others = (0..system.threads.len()).filter(|&other| other != at).filter_map(|other| {
+            let frames = &system.threads[other].frames;
+            let position = frames.iter().rposition(|frame| frame.procedure == top.procedure)?;
+            Some((other, position, Rc::clone(&frames[position])))
+        });
+        let others: Vec<(usize, usize, Rc<Frame>)> = others.collect();
+        let own = [(at, depth, Rc::clone(&system.threads[at].frames[depth]))];
+        let mut writes = Vec::with_capacity(assign.pairs.len());
         for &(target, value) in &assign.pairs {
-            let frames = if target.passive { &others[..] } else { &[(at, depth)] };
-            for &(thread, frame) in frames {
-                let other = &before.threads[thread].frames[frame].locals;
-                let value = term_of(&mut self.arena, self.program.exprs.ops(value), |place| {
-                    read(&before.globals, if place.passive { other } else { &top.locals }, place.var)
+            for (thread, frame, before) in if target.passive { &others[..] } else { &own } {
+                let value = term_of(arena, program.exprs.ops(value), |place| {
+                    let locals = if place.passive { &before.locals } else { &top.locals };
+                    read(&system.globals, locals, place.var)
                 });
-                match target.var {
-                    Var::Global(i) => self.system.globals[i as usize] = value,
-                    Var::Local(i) => {
-                        self.system.threads[thread].frames[frame].locals[i as usize] = value;
-                    }
+                writes.push((*thread, *frame, target.var, value));
+            }
+        }
+        let globals_before = system.globals.clone();
+        for (thread, frame, var, value) in writes {
+            match var {
+                Var::Global(i) => system.globals[i as usize] = value,
+                Var::Local(i) => {
+                    Rc::make_mut(&mut system.threads[thread].frames[frame]).locals[i as usize] = value;
                 }
             }
         }
+        let mut conditions = Vec::new();
         for &condition in &assign.constrain {
-            let of_others = self.program.exprs.reads(condition).any(|place| place.passive);
-            let frames = if of_others { &others[..] } else { &[(at, depth)] };
-            for &(thread, frame) in frames {
-                let Self { arena, system, program, .. } = self;
-                let condition = term_of(arena, program.exprs.ops(condition), |place: Place| {
-                    let state = if place.primed { &*system } else { &before };
-                    let (thread, frame) = if place.passive { (thread, frame) } else { (at, depth) };
-                    read(&state.globals, &state.threads[thread].frames[frame].locals, place.var)
-                });
-                self.require(condition);
+            let of_others = program.exprs.reads(condition).any(|place| place.passive);
+            for (thread, frame, before) in if of_others { &others[..] } else { &own } {
+                conditions.push(term_of(arena, program.exprs.ops(condition), |place: Place| {
+                    let (thread, frame) = if place.passive { (*thread, *frame) } else { (at, depth) };
+                    let old = if place.passive { &before.locals } else { &top.locals };
+                    match place.primed {
+                        true => {
+                            read(&system.globals, &system.threads[thread].frames[frame].locals, place.var)
+                        }
+                        false => read(&globals_before, old, place.var),
+                    }
+                }));
             }
         }
+        conditions.into_iter().for_each(|condition| self.require(condition));
     }
 
     fn violates(&mut self, thread: u32, violation: Violation) -> Possible {
         match violation {
-            Violation::Label => self.position(thread).map(|_| ()),
+            Violation::Label => {
+                let Property::LabelUnreachable(label) = &self.task.property else { return None };
+                let top = self.system.threads[self.position(thread)?].frames.last()?;
+                let mut nodes = self.program.procedure(top.procedure).nodes_labelled(label);
+                nodes.any(|node| node == top.node).then_some(())
+            }
             Violation::Assertion(id) => {
                 let at = self.mover(thread)?;
                 let top = self.system.threads[at].frames.last()?.clone();
@@ -351,11 +424,11 @@ impl<'a> Run<'a> {
     }
 
     /// The variables that are true in some values that satisfy the condition.
-    fn solve(&self, budget: &Budget) -> Result<Option<FxHashSet<u32>>, Reason> {
+    fn solve(&self, limits: &Limits, budget: &Budget) -> Result<Option<FxHashSet<u32>>, Reason> {
         let mut solver = budget.sat_solver();
         let mut encoder = CnfEncoder::new(CnfStyle::PlaistedGreenbaum);
         let goal = encoder.encode(&self.arena, self.condition, Polarity::Positive, &mut *solver);
-        match solver.solve(&[goal], &Limits::NONE) {
+        match solver.solve(&[goal], limits) {
             Answer::Unsat => Ok(None),
             Answer::Unknown(why) => {
                 Err(budget.exhausted().unwrap_or_else(|| Reason::GaveUp(why.to_string())))

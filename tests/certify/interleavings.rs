@@ -1,6 +1,7 @@
 //! Traces of several threads: right ones, and everything that one small change makes of them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use cusp::evidence::trace::{Frame, Interleaving, Move, System, Thread, ThreadStep, Violation};
 use cusp::evidence::{Trace, Verdict};
@@ -81,7 +82,7 @@ fn damaged_systems(task: &Task, system: &System) -> Vec<System> {
         let frames = (0..thread.frames.len()).flat_map(|depth| {
             damaged_frames(task, &thread.frames[depth]).into_iter().map(move |frame| {
                 let mut thread = thread.clone();
-                thread.frames[depth] = frame;
+                thread.frames[depth] = Arc::new(frame);
                 thread
             })
         });
@@ -263,7 +264,10 @@ fn sentences_say_what_is_wrong() {
         (|run, at| run.steps[at].thread = 5, "the thread does not live"),
         (|run, at| run.steps[at].action = Move::Return, "no caller to return to"),
         (|run, at| run.steps[at].after.threads[1].id = 4, "the new thread 1 is missing"),
-        (|run, at| run.steps[at].after.threads[1].frames[0].locals.0[0] ^= true, "argument 1 cannot have"),
+        (
+            |run, at| Arc::make_mut(&mut run.steps[at].after.threads[1].frames[0]).locals.0[0] ^= true,
+            "argument 1 cannot have",
+        ),
         (|run, at| run.steps[at].after.holder = Some(1), "the holder is None, not Some(1)"),
     ];
     for (damage, sentence) in damages {

@@ -1,5 +1,6 @@
 //! Large steps by the definition: small steps of one thread, state by state, until it is at a cut.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 
 use cusp::evidence::threads::{ListedStates, PackedStates, ThreadAtCut, ThreadInvariant, ThreadProof};
@@ -49,8 +50,9 @@ impl Cuts {
     }
 
     /// The number of a stack.
-    pub fn number(&self, frames: &[Frame]) -> Option<u32> {
-        let stack: Stack = frames.iter().map(|frame| (frame.procedure, frame.node)).collect();
+    pub fn number(&self, frames: &[impl Borrow<Frame>]) -> Option<u32> {
+        let frames = frames.iter().map(Borrow::borrow);
+        let stack: Stack = frames.map(|frame: &Frame| (frame.procedure, frame.node)).collect();
         self.stacks.iter().position(|cut| *cut == stack).map(|cut| cut as u32)
     }
 

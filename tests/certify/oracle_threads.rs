@@ -1,6 +1,7 @@
 //! The semantics of programs with threads, state by state and choice by choice.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use cusp::evidence::trace::{Frame, Interleaving, Move, System, Thread, Valuation, Violation};
 use cusp::evidence::{SystemState, ThreadFrame};
@@ -56,7 +57,7 @@ impl<'a> Threads<'a> {
             for locals in valuations(self.program().procedure(start).locals.len()) {
                 let frame = Frame { procedure: start, node: Procedure::ENTRY, locals };
                 if self.enforced(&globals, &frame) {
-                    let threads = vec![Thread { id: 0, frames: vec![frame] }];
+                    let threads = vec![Thread { id: 0, frames: vec![Arc::new(frame)] }];
                     states.push(System { globals: globals.clone(), threads, holder: None });
                 }
             }
@@ -108,7 +109,7 @@ impl<'a> Threads<'a> {
             let value = callee.locals.0[first + slot];
             match *target {
                 Some(Var::Global(i)) => after.globals.0[i as usize] = value,
-                Some(Var::Local(i)) => caller.locals.0[i as usize] = value,
+                Some(Var::Local(i)) => Arc::make_mut(caller).locals.0[i as usize] = value,
                 None => {}
             }
         }
@@ -126,7 +127,7 @@ impl<'a> Threads<'a> {
     ) -> Option<System> {
         let frames = &mut after.threads[at].frames;
         let top = frames.last_mut().expect("a frame");
-        top.node = edge.to;
+        Arc::make_mut(top).node = edge.to;
         if !edge.silent && !self.enforced(&after.globals, frames.last().expect("a frame")) {
             return None;
         }
@@ -168,7 +169,7 @@ impl<'a> Threads<'a> {
         let may_start = self.task.threads.is_none_or(|bound| state.threads.len() < bound as usize);
         let with_thread = |frame: Frame| {
             let mut after = state.clone();
-            after.threads.push(Thread { id: created, frames: vec![frame] });
+            after.threads.push(Thread { id: created, frames: vec![Arc::new(frame)] });
             after
         };
         let candidates = match &edge.action {
@@ -181,14 +182,14 @@ impl<'a> Threads<'a> {
                 let frames = self.entries(call, &state.globals, &top.locals);
                 frames.into_iter().map(with_thread).collect()
             }
-            Action::Fork(node) if may_start => vec![with_thread(Frame { node: *node, ..top.clone() })],
+            Action::Fork(node) if may_start => vec![with_thread(Frame { node: *node, ..Frame::clone(top) })],
             Action::Call(call) => {
                 let entered = self.entries(call, &state.globals, &top.locals).into_iter().map(|frame| {
                     let mut after = state.clone();
                     if self.program().leaves_prologue(top.procedure, edge) {
                         after.threads[at].frames.clear();
                     }
-                    after.threads[at].frames.push(frame);
+                    after.threads[at].frames.push(Arc::new(frame));
                     self.with_holder(state, after, id, &edge.action, false)
                 });
                 return entered.collect();
@@ -226,7 +227,9 @@ impl<'a> Threads<'a> {
                     let mut state = state.clone();
                     match place {
                         None => state.globals = values,
-                        Some((thread, frame)) => state.threads[thread].frames[frame].locals = values,
+                        Some((thread, frame)) => {
+                            Arc::make_mut(&mut state.threads[thread].frames[frame]).locals = values;
+                        }
                     }
                     candidates.push(state);
                 }
@@ -317,7 +320,10 @@ impl<'a> Threads<'a> {
 
     /// A state without the order of its threads.
     pub fn multiset(state: &System) -> Multiset {
-        let stack = |thread: &Thread| (state.holder == Some(thread.id), thread.frames.clone());
+        let stack = |thread: &Thread| {
+            let frames: Vec<Frame> = thread.frames.iter().map(|frame| Frame::clone(frame)).collect();
+            (state.holder == Some(thread.id), frames)
+        };
         let mut threads: Vec<_> = state.threads.iter().map(stack).collect();
         threads.sort_by_key(key);
         (state.globals.0.clone(), threads)
@@ -330,7 +336,10 @@ impl<'a> Threads<'a> {
             globals: Valuation(globals.clone()),
             holder: threads.iter().position(|(holds, _)| *holds).map(|i| i as u32),
             threads: numbered
-                .map(|(i, (_, frames))| Thread { id: i as u32, frames: frames.clone() })
+                .map(|(i, (_, frames))| {
+                    let frames = frames.iter().cloned().map(Arc::new).collect();
+                    Thread { id: i as u32, frames }
+                })
                 .collect(),
         }
     }
@@ -412,7 +421,7 @@ impl<'a> Threads<'a> {
                     for locals in valuations(count).filter(|values| fits(frame.locals, values)) {
                         let mut system = system.clone();
                         let ThreadFrame { procedure, node, .. } = *frame;
-                        system.threads[id].frames.push(Frame { procedure, node, locals });
+                        system.threads[id].frames.push(Arc::new(Frame { procedure, node, locals }));
                         found.push(system);
                     }
                 }

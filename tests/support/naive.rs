@@ -39,6 +39,12 @@ struct State {
     holder: Option<usize>,
 }
 
+/// A state after a step, and whether the thread that made the step has ended.
+struct After {
+    state: State,
+    ended: bool,
+}
+
 /// Explores everything within the limits.
 pub fn explore(task: &Task, limits: Limits) -> Seen {
     let explorer = Explorer { task };
@@ -46,19 +52,9 @@ pub fn explore(task: &Task, limits: Limits) -> Seen {
     let mut open: VecDeque<(State, usize)> = VecDeque::new();
     let mut depth = 0;
     let mut complete = true;
-    let start = task.program.start.index();
-    let mut successors = Vec::new();
-    for globals in all_valuations(task.program.globals.len()) {
-        for locals in all_valuations(explorer.procedure(start).locals.len()) {
-            let frame = Frame { procedure: start, node: 0, locals };
-            let state = State { globals: globals.clone(), threads: vec![vec![frame]], holder: None };
-            if explorer.is_enforced(&state, 0) {
-                successors.push(state);
-            }
-        }
-    }
+    let mut successors = explorer.first_states();
     loop {
-        for state in successors.drain(..) {
+        for After { state, .. } in successors.drain(..) {
             if seen.len() >= limits.states {
                 return Seen::TooMuch;
             }
@@ -83,6 +79,67 @@ pub fn explore(task: &Task, limits: Limits) -> Seen {
     }
 }
 
+/// Who made the last step.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Last {
+    /// There was no step.
+    Nobody,
+    /// A thread at this position.
+    Thread(usize),
+    /// A thread that has ended.
+    Ended,
+}
+
+impl Last {
+    /// The context switches that it takes to let a thread move.
+    fn switches_to(self, thread: usize) -> usize {
+        usize::from(self != Self::Nobody && self != Self::Thread(thread))
+    }
+}
+
+/// The fewest context switches with which the property is violated; `None` if it is not, or if the limits are too small
+/// to tell. A thread whose assertion fails has to be the one that runs.
+pub fn fewest_switches(task: &Task, limits: Limits) -> Option<usize> {
+    let explorer = Explorer { task };
+    let needs_to_run = task.property == Property::Assertions;
+    let mut seen: HashSet<(State, Last)> = HashSet::new();
+    // Those with fewer switches are in front.
+    let mut open: VecDeque<(State, Last, usize)> =
+        explorer.first_states().into_iter().map(|after| (after.state, Last::Nobody, 0)).collect();
+    let mut best: Option<usize> = None;
+    let mut successors = Vec::new();
+    while let Some((state, last, switches)) = open.pop_front() {
+        if best.is_some_and(|best| switches >= best) {
+            return best;
+        }
+        if !seen.insert((state.clone(), last)) {
+            continue;
+        }
+        if seen.len() > limits.states {
+            return None;
+        }
+        for thread in 0..state.threads.len() {
+            let more = last.switches_to(thread);
+            if explorer.violates(&state, thread) {
+                let all = switches + if needs_to_run { more } else { 0 };
+                best = Some(best.map_or(all, |best| best.min(all)));
+            }
+            if state.threads[thread].len() > limits.stack {
+                return None;
+            }
+            explorer.successors(&state, thread, &mut successors);
+            for After { state, ended } in successors.drain(..) {
+                let last = if ended { Last::Ended } else { Last::Thread(thread) };
+                match more {
+                    0 => open.push_front((state, last, switches)),
+                    _ => open.push_back((state, last, switches + 1)),
+                }
+            }
+        }
+    }
+    best
+}
+
 fn all_valuations(count: usize) -> impl Iterator<Item = Vec<bool>> {
     (0..1_usize << count).map(move |bits| (0..count).map(|i| bits >> i & 1 == 1).collect())
 }
@@ -92,6 +149,21 @@ struct Explorer<'a> {
 }
 
 impl Explorer<'_> {
+    fn first_states(&self) -> Vec<After> {
+        let start = self.task.program.start.index();
+        let mut states = Vec::new();
+        for globals in all_valuations(self.task.program.globals.len()) {
+            for locals in all_valuations(self.procedure(start).locals.len()) {
+                let frame = Frame { procedure: start, node: 0, locals };
+                let state = State { globals: globals.clone(), threads: vec![vec![frame]], holder: None };
+                if self.is_enforced(&state, 0) {
+                    states.push(After { state, ended: false });
+                }
+            }
+        }
+        states
+    }
+
     fn procedure(&self, index: usize) -> &Procedure {
         self.task.program.procedure(ProcId::from_index(index))
     }
@@ -165,7 +237,7 @@ impl Explorer<'_> {
         }
     }
 
-    fn successors(&self, state: &State, thread: usize, out: &mut Vec<State>) {
+    fn successors(&self, state: &State, thread: usize, out: &mut Vec<After>) {
         if state.holder.is_some_and(|holder| holder != thread) {
             return;
         }
@@ -179,7 +251,7 @@ impl Explorer<'_> {
         }
     }
 
-    fn return_to_caller(&self, state: &State, thread: usize, out: &mut Vec<State>) {
+    fn return_to_caller(&self, state: &State, thread: usize, out: &mut Vec<After>) {
         let mut after = state.clone();
         let callee = after.threads[thread].pop().expect("the callee");
         let top = after.threads[thread].len() - 1;
@@ -197,7 +269,7 @@ impl Explorer<'_> {
         self.finish(state, after, thread, None, out);
     }
 
-    fn take(&self, state: &State, thread: usize, edge: &Edge, out: &mut Vec<State>) {
+    fn take(&self, state: &State, thread: usize, edge: &Edge, out: &mut Vec<After>) {
         let top = state.threads[thread].len() - 1;
         let mut after = state.clone();
         after.threads[thread][top].node = edge.to.index();
@@ -213,7 +285,7 @@ impl Explorer<'_> {
             Action::EndThread => {
                 after.threads.remove(thread);
                 after.holder = None;
-                out.push(after);
+                out.push(After { state: after, ended: true });
             }
             Action::Assign(assign) => results = self.assign(state, &after, thread, assign),
             Action::Call(call) => {
@@ -256,7 +328,7 @@ impl Explorer<'_> {
         mut after: State,
         thread: usize,
         edge: Option<&Edge>,
-        out: &mut Vec<State>,
+        out: &mut Vec<After>,
     ) {
         let action = edge.map(|edge| &edge.action);
         let silent = edge.is_some_and(|edge| edge.silent);
@@ -266,7 +338,7 @@ impl Explorer<'_> {
         if after.threads[thread].len() == 1 && after.threads[thread][0].node == 1 {
             after.threads.remove(thread);
             after.holder = None;
-            out.push(after);
+            out.push(After { state: after, ended: true });
             return;
         }
         let flag =
@@ -284,7 +356,7 @@ impl Explorer<'_> {
             (true, stays) => stays.then_some(thread),
             _ => (in_section || flag(&after)).then_some(thread),
         };
-        out.push(after);
+        out.push(After { state: after, ended: false });
     }
 
     fn entry_frames(&self, state: &State, thread: usize, call: &Call) -> Vec<Frame> {

@@ -196,9 +196,9 @@ impl<'a> Visibility<'a> {
             starts: step.created.is_some(),
             ..Accesses::default()
         };
-        let id = control.stack(step.from).top().procedure;
+        let id = control.stack(step.from).top.procedure;
         let mut entered = control.enforced(step).map(|frame| frame.procedure).into_iter().collect::<Vec<_>>();
-        entered.extend(step.created.map(|created| control.stack(created).top().procedure));
+        entered.extend(step.created.map(|created| control.stack(created).top.procedure));
         for procedure in entered {
             if let Some(condition) = self.program.procedure(procedure).enforce {
                 self.read(&mut found, procedure, condition);

@@ -188,14 +188,14 @@ impl LargeStep<'_> {
             // What the step does to the thread depends on where its frame of the procedure is.
             let mut after: Vec<(usize, Vec<Term>)> = Vec::new();
             for (at, &(_, stack)) in slots.cuts.iter().enumerate() {
-                let Some(frame) = self.checked.control.stack(stack).frame_of(passive.procedure()) else {
+                let Some(frame) = self.checked.control.frame_of(stack, passive.procedure()) else {
                     continue;
                 };
                 if after.iter().any(|&(base, _)| base == frame.base) {
                     continue;
                 }
                 let same_base = |&&(_, stack): &&(u32, _)| {
-                    let other = self.checked.control.stack(stack).frame_of(passive.procedure());
+                    let other = self.checked.control.frame_of(stack, passive.procedure());
                     other.is_some_and(|other| other.base == frame.base)
                 };
                 let there = (0..slots.cuts.len()).filter(|&j| j >= at && same_base(&&slots.cuts[j]));
@@ -207,7 +207,7 @@ impl LargeStep<'_> {
                 after.push((frame.base, values));
             }
             let values = |at: usize| {
-                let frame = self.checked.control.stack(slots.cuts[at].1).frame_of(passive.procedure());
+                let frame = self.checked.control.frame_of(slots.cuts[at].1, passive.procedure());
                 let found = frame.and_then(|frame| after.iter().find(|(base, _)| *base == frame.base));
                 found.map_or(&idle.values[..], |(_, values)| values)
             };

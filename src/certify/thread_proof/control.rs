@@ -1,7 +1,8 @@
 //! The control of threads: all stacks that a thread can have whatever the values are, and the steps between them.
 //!
 //! A procedure that can be called while it runs would have infinitely many stacks, so it is rejected, and the number of
-//! stacks is limited: a wrong certificate cannot make the check run for ever.
+//! stacks is limited: a wrong certificate cannot make the check run for ever. A stack refers to the stack of the caller, so
+//! deep calls do not make many stacks long.
 
 use rustc_hash::FxHashMap;
 
@@ -27,25 +28,18 @@ pub(super) struct Frame {
     pub base: usize,
 }
 
-/// A stack, bottom first.
+/// A stack.
 pub(super) struct Stack {
-    pub frames: Vec<Frame>,
+    /// The frame that runs.
+    pub top: Frame,
+    /// The stack without it; `None` if it is the only frame.
+    pub below: Option<StackId>,
+    /// The procedure of the first frame.
+    pub bottom: ProcId,
     /// The number of values of a thread with this stack.
     pub width: usize,
     /// The number of the cut, if the stack is one.
     pub cut: Option<u32>,
-}
-
-impl Stack {
-    /// The frame that runs.
-    pub fn top(&self) -> Frame {
-        self.frames[self.frames.len() - 1]
-    }
-
-    /// The frame of a procedure that `x$` refers to: the topmost one.
-    pub fn frame_of(&self, procedure: ProcId) -> Option<Frame> {
-        self.frames.iter().rev().find(|frame| frame.procedure == procedure).copied()
-    }
 }
 
 /// A step of a thread from one stack to another.
@@ -78,48 +72,69 @@ pub(super) struct Control<'a> {
     order: Vec<u32>,
 }
 
-/// Stacks as lists of procedures and nodes.
+/// Stacks as lists of procedures and nodes, as certificates have them, bottom first.
 type Nodes = Vec<(ProcId, Node)>;
+
+/// A stack as it is found: the stack of the caller, and what is above it.
+type Found = (Option<StackId>, ProcId, Node);
 
 /// The stacks that were found so far.
 struct Explorer<'a> {
     program: &'a Program,
-    found: Vec<Nodes>,
-    numbers: FxHashMap<Nodes, StackId>,
+    found: Vec<Found>,
+    numbers: FxHashMap<Found, StackId>,
 }
 
 impl Explorer<'_> {
-    fn number(&mut self, stack: Nodes) -> StackId {
+    fn number(&mut self, stack: Found) -> StackId {
         let next = StackId::from_index(self.found.len());
-        *self.numbers.entry(stack).or_insert_with_key(|stack| {
-            self.found.push(stack.clone());
+        *self.numbers.entry(stack).or_insert_with(|| {
+            self.found.push(stack);
             next
         })
     }
 
+    /// The stack of a thread that begins.
+    fn bottom(&mut self, procedure: ProcId, node: Node) -> StackId {
+        self.number((None, procedure, node))
+    }
+
     /// The stack after the topmost frame has come to a node; `None` if the thread ends there.
-    fn arrive(&mut self, mut stack: Nodes, to: Node) -> Option<StackId> {
-        if stack.len() == 1 && to == Procedure::EXIT {
-            return None;
+    fn arrive(&mut self, (below, procedure, _): Found, to: Node) -> Option<StackId> {
+        let ends = below.is_none() && to == Procedure::EXIT;
+        (!ends).then(|| self.number((below, procedure, to)))
+    }
+
+    /// Whether a procedure has a frame in a stack.
+    fn contains(&self, stack: StackId, procedure: ProcId) -> bool {
+        let stacks = std::iter::successors(Some(stack), |id| self.found[id.index()].0);
+        stacks.into_iter().any(|id| self.found[id.index()].1 == procedure)
+    }
+
+    /// The number of a stack in a list of procedures and nodes; `None` if no thread can have it.
+    fn look_up(&self, nodes: &[(ProcId, Node)]) -> Option<StackId> {
+        let mut stack = None;
+        for &(procedure, node) in nodes {
+            stack = Some(*self.numbers.get(&(stack, procedure, node))?);
         }
-        if let Some(top) = stack.last_mut() {
-            top.1 = to;
-        }
-        Some(self.number(stack))
+        stack
     }
 
     fn steps_from(&mut self, from: StackId, steps: &mut Vec<Step>) -> Result<(), Stop> {
         let program = self.program;
-        let mut stack = self.found[from.index()].clone();
-        let Some(&(id, node)) = stack.last() else { return reject("a stack is empty") };
+        let stack = self.found[from.index()];
+        let (below, id, node) = stack;
         let procedure = program.procedure(id);
         if node == Procedure::EXIT {
-            stack.pop();
-            let caller = stack.last().map(|&(caller, node)| (program.procedure(caller), node));
-            let Some((_, edge)) = caller.and_then(|(caller, node)| pending_call(caller, node)) else {
+            let caller = below.map(|below| self.found[below.index()]);
+            let call = caller.and_then(|stack| {
+                let (_, edge) = pending_call(program.procedure(stack.1), stack.2)?;
+                Some((stack, edge))
+            });
+            let Some((caller, edge)) = call else {
                 return reject(format!("`{}` has no caller to return to", procedure.name));
             };
-            let to = self.arrive(stack, edge.to);
+            let to = self.arrive(caller, edge.to);
             steps.push(Step { from, edge: None, to, created: None });
             return Ok(());
         }
@@ -128,27 +143,25 @@ impl Explorer<'_> {
             let to = match &data.action {
                 Action::EndThread => None,
                 Action::Call(call) if program.leaves_prologue(id, data) => {
-                    Some(self.number(vec![(call.callee, Procedure::ENTRY)]))
+                    Some(self.bottom(call.callee, Procedure::ENTRY))
                 }
                 Action::Call(call) => {
                     if pending_call(procedure, node).is_none() {
                         return reject(format!("a call of `{}` is not the only edge", procedure.name));
                     }
-                    if stack.iter().any(|&(below, _)| below == call.callee) {
+                    if self.contains(from, call.callee) {
                         let name = &program.procedure(call.callee).name;
                         return reject(format!("`{name}` is recursive"));
                     }
-                    let mut stack = stack.clone();
-                    stack.push((call.callee, Procedure::ENTRY));
-                    Some(self.number(stack))
+                    Some(self.number((Some(from), call.callee, Procedure::ENTRY)))
                 }
                 action => {
                     created = match action {
-                        Action::Spawn(call) => Some(self.number(vec![(call.callee, Procedure::ENTRY)])),
-                        Action::Fork(at) => Some(self.number(vec![(id, *at)])),
+                        Action::Spawn(call) => Some(self.bottom(call.callee, Procedure::ENTRY)),
+                        Action::Fork(at) => Some(self.bottom(id, *at)),
                         _ => None,
                     };
-                    self.arrive(stack.clone(), data.to)
+                    self.arrive(stack, data.to)
                 }
             };
             steps.push(Step { from, edge: Some(edge), to, created });
@@ -163,7 +176,7 @@ impl<'a> Control<'a> {
     pub fn new(task: &'a Task, cuts: &[Nodes], budget: &'a Budget) -> Result<Self, Stop> {
         let program = &task.program;
         let mut explorer = Explorer { program, found: Vec::new(), numbers: FxHashMap::default() };
-        let start = explorer.number(vec![(program.start, Procedure::ENTRY)]);
+        let start = explorer.bottom(program.start, Procedure::ENTRY);
         let (mut steps, mut first_step) = (Vec::new(), Vec::new());
         let mut next = 0;
         while next < explorer.found.len() {
@@ -176,21 +189,18 @@ impl<'a> Control<'a> {
             next += 1;
         }
         first_step.push(steps.len() as u32);
-        let stacks = explorer.found.iter().map(|nodes| {
-            let mut width = 0;
-            let frame = |&(procedure, node): &(ProcId, Node)| {
-                let base = width;
-                width += program.procedure(procedure).locals.len();
-                Frame { procedure, node, base }
-            };
-            let frames = nodes.iter().map(frame).collect();
-            Stack { frames, width, cut: None }
-        });
-        let mut stacks: Vec<Stack> = stacks.collect();
+        // The stack of a caller is found before that of the callee.
+        let mut stacks: Vec<Stack> = Vec::with_capacity(explorer.found.len());
+        for &(below, procedure, node) in &explorer.found {
+            let caller = below.map(|below| &stacks[below.index()]);
+            let (base, bottom) = caller.map_or((0, procedure), |caller| (caller.width, caller.bottom));
+            let width = base + program.procedure(procedure).locals.len();
+            stacks.push(Stack { top: Frame { procedure, node, base }, below, bottom, width, cut: None });
+        }
         let mut places = Vec::with_capacity(cuts.len());
         for (number, cut) in cuts.iter().enumerate() {
             check_stack(program, cut).map_err(|stop| stop.at(format_args!("cut {number}")))?;
-            let place = explorer.numbers.get(cut).copied();
+            let place = explorer.look_up(cut);
             if let Some(id) = place
                 && stacks[id.index()].cut.replace(number as u32).is_some()
             {
@@ -211,6 +221,16 @@ impl<'a> Control<'a> {
         &self.stacks[id.index()]
     }
 
+    /// The frames of a stack, the topmost first.
+    pub fn frames(&self, id: StackId) -> impl Iterator<Item = Frame> + '_ {
+        std::iter::successors(Some(id), |&id| self.stack(id).below).map(|id| self.stack(id).top)
+    }
+
+    /// The frame of a procedure that `x$` refers to: the topmost one.
+    pub fn frame_of(&self, id: StackId, procedure: ProcId) -> Option<Frame> {
+        self.frames(id).find(|frame| frame.procedure == procedure)
+    }
+
     /// The number of a stack as a cut.
     pub fn cut(&self, id: StackId) -> Option<u32> {
         self.stack(id).cut
@@ -228,7 +248,7 @@ impl<'a> Control<'a> {
 
     /// The procedure that runs.
     pub fn procedure(&self, id: StackId) -> &'a Procedure {
-        self.program.procedure(self.stack(id).top().procedure)
+        self.program.procedure(self.stack(id).top.procedure)
     }
 
     /// The edge of a step; `None` for a return.
@@ -243,8 +263,7 @@ impl<'a> Control<'a> {
 
     /// For a return: the frame of the caller, and the call.
     pub fn returns(&self, step: &Step) -> Option<(Frame, &'a Call)> {
-        let frames = &self.stack(step.from).frames;
-        let caller = *frames.get(frames.len().checked_sub(2)?)?;
+        let caller = self.stack(self.stack(step.from).below?).top;
         let (call, _) = pending_call(self.program.procedure(caller.procedure), caller.node)?;
         step.edge.is_none().then_some((caller, call))
     }
@@ -256,23 +275,23 @@ impl<'a> Control<'a> {
         if edge.is_some_and(|edge| edge.silent || matches!(edge.action, Action::EndThread)) {
             return None;
         }
-        let frames = match (step.to, edge) {
-            (Some(to), _) => &self.stack(to).frames[..],
-            (None, Some(_)) => &self.stack(step.from).frames,
+        let stack = match (step.to, edge) {
+            (Some(to), _) => to,
+            (None, Some(_)) => step.from,
             // The thread ends when its only caller gets to its exit by a return.
-            (None, None) => self.stack(step.from).frames.split_last()?.1,
+            (None, None) => self.stack(step.from).below?,
         };
-        frames.last().copied()
+        Some(self.stack(stack).top)
     }
 
     /// Whether the bottom frame of a stack is the prologue.
     pub fn in_prologue(&self, id: StackId) -> bool {
-        self.program.is_prologue(self.stack(id).frames[0].procedure)
+        self.program.is_prologue(self.stack(id).bottom)
     }
 
     /// Whether a thread violates the property by having a stack.
     pub fn is_forbidden(&self, id: StackId) -> bool {
-        let top = self.stack(id).top();
+        let top = self.stack(id).top;
         self.forbidden.contains(top.procedure, top.node)
     }
 
@@ -321,7 +340,7 @@ impl<'a> Control<'a> {
                         path.push((to, 0));
                     }
                     OPEN => {
-                        let (name, node) = (&self.procedure(to).name, self.stack(to).top().node);
+                        let (name, node) = (&self.procedure(to).name, self.stack(to).top.node);
                         return reject(format!("a cycle through {node} of `{name}` goes through no cut"));
                     }
                     _ => {}

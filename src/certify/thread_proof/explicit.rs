@@ -115,7 +115,7 @@ impl Executor<'_> {
     /// The states in which the first thread begins.
     pub fn starts(&self) -> Result<Vec<Moment>, Stop> {
         let control = self.control;
-        let frame = control.stack(control.start).top();
+        let frame = control.stack(control.start).top;
         let draft = Draft {
             globals: vec![None; control.program.globals.len()],
             values: vec![None; control.stack(control.start).width],
@@ -204,7 +204,7 @@ impl Executor<'_> {
         position: usize,
     ) -> Result<Result<Option<Vec<End>>, Cell>, Stop> {
         let control = self.control;
-        let top = control.stack(step.from).top();
+        let top = control.stack(step.from).top;
         let unchanged = Draft {
             globals: moment.globals.clone(),
             values: moment.values.clone(),
@@ -239,7 +239,7 @@ impl Executor<'_> {
                 }
             }
             Some(Action::Call(call)) => {
-                let kept = if step.to.is_some_and(|to| control.stack(to).frames.len() == 1) {
+                let kept = if step.to.is_some_and(|to| control.stack(to).below.is_none()) {
                     Vec::new()
                 } else {
                     moment.values.clone()
@@ -274,7 +274,7 @@ impl Executor<'_> {
         let control = self.control;
         let mut ends = Vec::new();
         while let Some(draft) = drafts.pop() {
-            let bottom = |stack: StackId| control.stack(stack).frames[0].procedure;
+            let bottom = |stack: StackId| control.stack(stack).bottom;
             let by_prologue =
                 step.to.and_then(|to| holds_by_prologue(control.program, bottom(step.from), bottom(to)));
             let holds = match (step.to, by_prologue, control.program.atomic_flag) {
@@ -306,7 +306,7 @@ impl Executor<'_> {
 
     /// Hands the return values to the caller.
     fn returned(&self, step: &Step, mut draft: Draft) -> Result<Draft, Stop> {
-        let left = self.control.stack(step.from).top();
+        let left = self.control.stack(step.from).top;
         let Some((caller, call)) = self.control.returns(step) else { return reject("no call to return to") };
         let first = left.base + self.control.program.procedure(left.procedure).first_return() as usize;
         let slots = draft.values.split_off(left.base);
@@ -446,7 +446,7 @@ impl Executor<'_> {
         }
         // The new thread's frame takes the place of the values while its `enforce` is looked at.
         let new = Draft { values, ..draft.clone() };
-        let frame = enforces.then(|| control.stack(stack).top());
+        let frame = enforces.then(|| control.stack(stack).top);
         // Deciding a global for the new thread decides it for all.
         for new in self.enforced(vec![new], frame)? {
             let creation = Creation::New { stack, values: new.values };
@@ -484,10 +484,10 @@ impl Executor<'_> {
     /// impossible.
     pub fn images(&self, passive: &PassiveMove, stack: StackId, old: Partial) -> Result<Vec<Partial>, Stop> {
         let control = self.control;
-        let top = control.stack(passive.stack).top();
+        let top = control.stack(passive.stack).top;
         let step = &control.steps_from(passive.stack)[passive.step];
         let Some(Action::Assign(assign)) = control.action(step) else { return reject("no assignment") };
-        let Some(frame) = control.stack(stack).frame_of(top.procedure) else { return Ok(vec![old]) };
+        let Some(frame) = control.frame_of(stack, top.procedure) else { return Ok(vec![old]) };
         let written = || {
             let pairs = assign.pairs.iter().filter(|(target, _)| target.passive);
             pairs.filter(|(target, _)| !self.visibility.ignores(top.procedure, target.var))

@@ -147,7 +147,7 @@ impl Checker<'_> {
         for (position, &stack) in stacks.iter().enumerate().filter(|&(position, _)| position != mover) {
             let mut values = threads[position].clone();
             let passive = arrival.passive.as_ref();
-            let frame = passive.and_then(|passive| control.stack(stack).frame_of(passive.procedure()));
+            let frame = passive.and_then(|passive| control.frame_of(stack, passive.procedure()));
             if let (Some(passive), Some(frame)) = (passive, frame) {
                 let (possible, after) = passive.apply(self.checked, terms, &values, frame.base)?;
                 guard = terms.arena.and(guard, possible);

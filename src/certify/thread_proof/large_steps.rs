@@ -264,7 +264,7 @@ impl<'a> Walker<'a> {
     }
 
     fn place(&self, stack: StackId) -> String {
-        let (name, node) = (&self.control.procedure(stack).name, self.control.stack(stack).top().node);
+        let (name, node) = (&self.control.procedure(stack).name, self.control.stack(stack).top.node);
         format!("at {node} of `{name}`")
     }
 }

@@ -163,10 +163,10 @@ impl<'a> Checker<'a> {
 
     /// Values of the fixed positions of a cut.
     fn project_values(&self, stack: StackId, cut: u32, values: &Partial) -> Partial {
-        let frames = &self.executor.control.stack(stack).frames;
+        let control = self.executor.control;
         let value = |&position: &u32| {
             let position = position as usize;
-            let frame = frames.iter().rev().find(|frame| frame.base <= position)?;
+            let frame = control.frames(stack).find(|frame| frame.base <= position)?;
             let local = Var::Local((position - frame.base) as u32);
             values[position].filter(|_| !self.executor.visibility.ignores(frame.procedure, local))
         };

@@ -163,7 +163,7 @@ impl<'a> Walk<'a> {
         mut state: State,
     ) -> Result<(), Stop> {
         let control = self.checked.control;
-        let top = control.stack(step.from).top();
+        let top = control.stack(step.from).top;
         let before = state.clone();
         let mut passive = None;
         match control.action(step) {
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
                 }
             }
             Some(Action::Call(call)) => {
-                if step.to.is_some_and(|to| control.stack(to).frames.len() == 1) {
+                if step.to.is_some_and(|to| control.stack(to).below.is_none()) {
                     state.values = Values::default();
                 }
                 let entered = self.entered(terms, top, call, &before)?;
@@ -214,7 +214,7 @@ impl<'a> Walk<'a> {
     /// Hands the return values to the caller.
     fn returned(&self, step: &Step, state: &mut State) -> Result<(), Stop> {
         let Checked { control, visibility, .. } = self.checked;
-        let left = control.stack(step.from).top();
+        let left = control.stack(step.from).top;
         let Some((caller, call)) = control.returns(step) else { return reject("no call to return to") };
         let first = left.base + control.program.procedure(left.procedure).first_return() as usize;
         let slots: Vec<Term> = state.values.iter().skip(first).collect();
@@ -412,7 +412,7 @@ impl<'a> Walk<'a> {
         let globals: Vec<Term> = globals.iter().enumerate().map(global).collect();
         let mut open = |stack: Option<StackId>, values: &Values| {
             let mut open: Vec<Term> = values.iter().collect();
-            for frame in stack.iter().flat_map(|&stack| &control.stack(stack).frames) {
+            for frame in stack.iter().flat_map(|&stack| control.frames(stack)) {
                 let locals = control.program.procedure(frame.procedure).locals.len();
                 for local in 0..locals {
                     if visibility.ignores(frame.procedure, Var::Local(local as u32)) {

@@ -43,7 +43,7 @@ use self::path::{Path, follow};
 use self::proof::certificate;
 use self::questions::Solved;
 use self::unrolling::{Bound, SiteId, Unrolling};
-use super::{Bounds, Engine};
+use super::{Bounds, Engine, Without};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -63,6 +63,19 @@ pub struct Bmc {
     pub recursion: Option<u32>,
     /// The greatest number of nested calls of one procedure in a program with threads.
     pub unwind: Option<u32>,
+    /// The greatest number of context switches in a program with threads.
+    pub switches: Option<u32>,
+    /// What it has to do without in programs with threads.
+    pub without: Without,
+}
+
+impl Bmc {
+    /// The engine within the user's bounds.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        let Bounds { depth, recursion, unwind, switches, without } = bounds;
+        Self { depth, recursion, unwind, switches, without }
+    }
 }
 
 impl Engine for Bmc {
@@ -76,8 +89,8 @@ impl Engine for Bmc {
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
         if task.program.starts_threads {
-            let Self { depth, recursion, unwind } = *self;
-            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind, ..Bounds::NONE };
+            let Self { depth, recursion, unwind, switches, without } = *self;
+            let bounds = Bounds { depth, recursion: unwind.or(recursion), unwind, switches, without };
             return interleavings::search(task, bounds, budget, progress);
         }
         let reach = Reach::of(task);

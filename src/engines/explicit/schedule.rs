@@ -4,6 +4,8 @@
 //! demands, and the forward pass computes values and thread numbers. States were stored with their threads sorted,
 //! so every step is computed again to find out which thread went to which position.
 
+use std::sync::Arc;
+
 use super::interleavings::{Exploration, Found, Parent};
 use super::threads::{Step, System, frame_of};
 use crate::evidence::trace::{self, Frame, Interleaving, Move, Thread, ThreadStep, Valuation};
@@ -267,11 +269,11 @@ fn concrete(system: &System<'_>, state: &SystemState, ids: &[u32]) -> trace::Sys
             let frame = |frame: &ThreadFrame| {
                 let count = program.procedure(frame.procedure).locals.len();
                 debug_assert!(count <= Cube::WIDTH);
-                Frame {
+                Arc::new(Frame {
                     procedure: frame.procedure,
                     node: frame.node,
                     locals: Valuation::from_bits(frame.locals.value() & low_bits(count), count),
-                }
+                })
             };
             Thread { id, frames: stack.iter().map(frame).collect() }
         })

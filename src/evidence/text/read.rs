@@ -4,6 +4,7 @@
 //! names, decide what it means.
 
 use std::str::SplitAsciiWhitespace;
+use std::sync::Arc;
 
 use super::words::{Values, Word};
 use super::{Evidence, HEADER, ReadError, threads};
@@ -416,13 +417,18 @@ fn interleaving(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
                 }
             }
             "thread" if pending.is_none() => {
-                let system = steps.last_mut().map(|step| &mut step.after).or(initial.as_mut());
-                let Some(system) = system else { return line.unexpected() };
                 let id = line.word()?;
                 let mut frames = Vec::new();
                 while let Some(procedure) = line.word_or_end()? {
                     frames.push(Frame { procedure, node: line.word()?, locals: line.word()? });
                 }
+                let (system, before) = match steps.as_mut_slice() {
+                    [] => (initial.as_mut(), None),
+                    [first] => (Some(&mut first.after), initial.as_ref()),
+                    [.., before, last] => (Some(&mut last.after), Some(&before.after)),
+                };
+                let Some(system) = system else { return line.unexpected() };
+                let frames = sharing(frames, before, id);
                 system.threads.push(Thread { id, frames });
             }
             "step" if pending.is_none() && initial.is_some() => {
@@ -453,4 +459,19 @@ fn interleaving(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
         }
         _ => lines.fail("the violation is missing"),
     }
+}
+
+/// The frames of a thread; those that are the same in the state before are shared with it.
+fn sharing(frames: Vec<Frame>, before: Option<&System>, id: u32) -> Vec<Arc<Frame>> {
+    // The states of a file need not be in order, or right: then nothing is shared.
+    let before = before.and_then(|system| {
+        let at = system.threads.binary_search_by_key(&id, |thread| thread.id).ok()?;
+        Some(&system.threads[at].frames[..])
+    });
+    let before = before.unwrap_or(&[]);
+    let shared = |(position, frame): (usize, Frame)| {
+        let same = before.get(position).filter(|old| ***old == frame);
+        same.map_or_else(|| Arc::new(frame), Arc::clone)
+    };
+    frames.into_iter().enumerate().map(shared).collect()
 }

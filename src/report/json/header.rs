@@ -239,6 +239,7 @@ fn reason_kind(reason: &crate::reason::Reason) -> &'static str {
         Reason::TooLargeInlined { .. } => "too-large-inlined",
         Reason::DepthBound { .. } => "depth-bound",
         Reason::RecursionBound { .. } => "recursion-bound",
+        Reason::SwitchBound { .. } => "switch-bound",
         Reason::ZeroTests => "zero-tests",
         Reason::UnboundedTokens => "unbounded-tokens",
         Reason::TooManyTokens => "too-many-tokens",

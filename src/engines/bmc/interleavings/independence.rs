@@ -32,8 +32,13 @@ pub(super) struct Accesses {
 }
 
 impl Independence {
-    pub fn of(blocks: &Blocks<'_>) -> Self {
-        Self { accesses: blocks.blocks().iter().map(|block| Accesses::of(blocks, block)).collect() }
+    /// Unless `reduces`, no steps are independent of each other.
+    pub fn of(blocks: &Blocks<'_>, reduces: bool) -> Self {
+        let of_block = |block: &Block| {
+            let accesses = Accesses::of(blocks, block);
+            Accesses { is_special: accesses.is_special || !reduces, ..accesses }
+        };
+        Self { accesses: blocks.blocks().iter().map(of_block).collect() }
     }
 }
 

@@ -9,7 +9,9 @@
 //!
 //! Theorem used: a run that violates the property is also one of large steps ([`crate::threads::large_steps`]), and each of
 //! them starts at most one thread. So every violation is found, with enough steps and slots. The run that is found makes
-//! the fewest large steps, among those with as many threads.
+//! the fewest large steps, among those with as many threads. Of these, one with the fewest context switches is taken, if
+//! that does not cost too much; it is known then, and said, that no run in as many large steps has fewer. If the user limits
+//! context switches, only runs within this limit are searched. See `switches`.
 //!
 //! *Slots.* If at most `n` threads may live and `n` is small, there are `n` slots, and less in the first steps. Otherwise
 //! searches with more and more slots take turns, and the one that has cost least, weighed by the number of slots, goes on.
@@ -21,18 +23,20 @@
 mod independence;
 mod run;
 mod steps;
+mod switches;
 
 use self::independence::Independence;
 use self::steps::{Extent, Found, Unrolling};
+use self::switches::Fewest;
 use crate::budget::Budget;
-use crate::engines::Bounds;
+use crate::engines::{Bounds, Reduction};
 use crate::evidence::{Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
 use crate::model::calls::CallGraph;
 use crate::progress::Progress;
+use crate::threads::ThreadSystem;
 use crate::threads::formula::Blocks;
 use crate::threads::schedule::concretise;
-use crate::threads::{Reductions, ThreadSystem};
 
 /// With at most this many threads there is one search only.
 const FEW_THREADS: usize = 4;
@@ -53,10 +57,11 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
     let most_steps = bounds.depth.map_or(usize::MAX, |depth| depth as usize);
     for round in 0.. {
         let unwind = bounds.recursion.unwrap_or(1 + round);
-        let system = match ThreadSystem::new(task, Reductions::ALL, is_recursive.then_some(unwind)) {
-            Ok(system) => system,
-            Err(reason) => return reason.into(),
-        };
+        let system =
+            match ThreadSystem::new(task, bounds.without.of_systems(), is_recursive.then_some(unwind)) {
+                Ok(system) => system,
+                Err(reason) => return reason.into(),
+            };
         // Whether there are runs with deeper recursion, for another round.
         let grows = system.unwound.is_some() && bounds.recursion.is_none();
         let depth = if grows { FIRST_DEPTH << round.min(24) } else { usize::MAX };
@@ -64,13 +69,14 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
         if round == 0 {
             blocks.count(progress);
         }
-        let independence = Independence::of(&blocks);
+        let independence = Independence::of(&blocks, bounds.without.uses(Reduction::PartialOrder));
         let searches = Searches {
             task,
             blocks: &blocks,
             independence: &independence,
             all: Vec::new(),
             depth: depth.min(most_steps),
+            switches: bounds.switches.map(|most| most as usize),
             budget,
             progress,
         };
@@ -89,6 +95,7 @@ pub(super) fn search(task: &Task, bounds: Bounds, budget: &Budget, progress: &dy
             (None, Bounds { depth: Some(bound), .. }) if !all_runs || system.unwound.is_some() => {
                 Reason::DepthBound { bound }
             }
+            (None, Bounds { switches: Some(bound), .. }) => Reason::SwitchBound { bound },
             (None, _) => {
                 let why =
                     "no run violates the property, but bmc has no proof of that for programs with threads";
@@ -117,6 +124,8 @@ struct Searches<'a> {
     all: Vec<Unrolling<'a>>,
     /// The large steps before the one that violates the property.
     depth: usize,
+    /// The most context switches.
+    switches: Option<usize>,
     budget: &'a Budget,
     progress: &'a dyn Progress,
 }
@@ -139,7 +148,12 @@ impl Searches<'_> {
                 Found::NoLongerRuns => unrolling.close(),
                 Found::Stopped(reason) => return Err(self.stopped(Some(reason))),
                 Found::Run(schedule) => {
+                    let Fewest { schedule, is_known } = unrolling.with_fewest_switches(schedule);
                     progress.count("large steps of the run", unrolling.depth() as u64 + 1);
+                    if is_known {
+                        let what = "context switches that runs in as many large steps need";
+                        progress.count(what, schedule.switches() as u64);
+                    }
                     return match concretise(self.task, &schedule, budget) {
                         Ok(Some(run)) => Ok(Verdict::Unsafe(Trace::Interleaved(run))),
                         Ok(None) => {
@@ -184,8 +198,8 @@ impl Searches<'_> {
             _ => FIRST_SLOTS << self.all.len().min(24),
         };
         Some(match bound {
-            Some(bound) if bound <= slots => Extent { slots: bound, is_bound: true },
-            _ => Extent { slots, is_bound: false },
+            Some(bound) if bound <= slots => Extent { slots: bound, is_bound: true, switches: self.switches },
+            _ => Extent { slots, is_bound: false, switches: self.switches },
         })
     }
 
@@ -197,7 +211,9 @@ impl Searches<'_> {
             format!("{steps} large steps of up to {slots} {threads}")
         });
         let seen: Vec<String> = seen.collect();
-        let seen = (!seen.is_empty()).then(|| format!("no violation in {}", seen.join(", in ")));
+        let switches =
+            self.switches.map_or_else(String::new, |most| format!(", with at most {most} switches"));
+        let seen = (!seen.is_empty()).then(|| format!("no violation in {}{switches}", seen.join(", in ")));
         Stopped { reason, all_runs, seen }
     }
 }

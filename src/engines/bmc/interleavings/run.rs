@@ -22,6 +22,8 @@ pub(super) struct LargeStep {
     pub accesses: Vec<[Term; 2]>,
     /// Whether the step depends on all others.
     pub is_special: Term,
+    /// Whether it cannot be exchanged with the step before it.
+    pub depends: Term,
     /// Whether some thread holds the system before it.
     pub held_before: Term,
 }

@@ -11,11 +11,15 @@
 //! steps to a violation, and whose sequence of slots comes earlier in lexicographic order. So the first of all
 //! shortest runs is never excluded.
 //! 1. A new thread takes the first free slot.
-//! 2. If two threads are in the same state, the one in the later slot does not move: the other one could do the same
-//!    from here on. The states are compared where few values matter.
+//! 2. If two threads are in the same state, the one in the later slot does not move, unless it moved last: the other one
+//!    could do the same from here on. The states are compared where few values matter.
 //! 3. If a step is independent of the one before it (`independence`), its slot is not an earlier one: they could be
 //!    exchanged. If the second one violates the property, the first one is not needed.
 //!    Slots are the same after the exchange, since steps that start threads are dependent on all others.
+//!
+//! An exchange may lead to more context switches. So the third constraint is an assumption, and where switches are counted
+//! (`switches`), a weaker one takes its place, which only excludes runs for which there is one with as many or fewer
+//! switches.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +29,7 @@ use rustc_hash::FxHashMap;
 
 use super::independence::Independence;
 use super::run::{self, LargeStep};
+use super::switches::Counter;
 use crate::budget::Budget;
 use crate::evidence::Reason;
 use crate::model::Var;
@@ -42,6 +47,8 @@ pub(super) struct Extent {
     pub slots: usize,
     /// Whether no more threads are allowed, so that starting one does nothing.
     pub is_bound: bool,
+    /// The most context switches.
+    pub switches: Option<usize>,
 }
 
 /// What a question found.
@@ -75,16 +82,19 @@ struct State {
 }
 
 pub(super) struct Unrolling<'a> {
-    blocks: &'a Blocks<'a>,
+    pub(super) blocks: &'a Blocks<'a>,
     system: &'a ThreadSystem<'a>,
     independence: &'a Independence,
     extent: Extent,
-    arena: TermArena,
-    encoder: CnfEncoder,
-    solver: Box<dyn SatSolver>,
+    pub(super) arena: TermArena,
+    pub(super) encoder: CnfEncoder,
+    pub(super) solver: Box<dyn SatSolver>,
     /// The state after the last step.
     state: State,
-    steps: Vec<LargeStep>,
+    pub(super) steps: Vec<LargeStep>,
+    /// Whether independent steps are in the order of their slots.
+    is_ordered: Term,
+    pub(super) counter: Counter,
     /// Whether runs were left out that need more slots.
     lacks_slots: bool,
     is_closed: bool,
@@ -128,6 +138,8 @@ impl<'a> Unrolling<'a> {
         }
         let initial =
             system.initial_term(&mut arena, |global| shared[global as usize], |at| values[at as usize]);
+        // Where switches are limited, only the weaker constraint applies, from the first step on.
+        let is_ordered = if extent.switches.is_some() { Term::FALSE } else { arena.fresh() };
         let at = BTreeMap::from([(blocks.position(system.start), Term::TRUE)]);
         let slots = vec![Slot { at, values, lives: Term::TRUE }];
         let mut unrolling = Self {
@@ -140,6 +152,8 @@ impl<'a> Unrolling<'a> {
             solver: budget.sat_solver(),
             state: State { shared, slots, held: Term::FALSE },
             steps: Vec::new(),
+            is_ordered,
+            counter: Counter::default(),
             lacks_slots: false,
             is_closed: false,
         };
@@ -188,14 +202,30 @@ impl<'a> Unrolling<'a> {
             return if step.ends == Term::FALSE { Found::NoLongerRuns } else { self.goes_on(budget) };
         }
         let goal = self.encoder.encode(&self.arena, step.fails, Polarity::Positive, &mut *self.solver);
-        match self.solver.solve(&[goal], &Limits::NONE) {
-            Answer::Sat => Found::Run(run::schedule(self.blocks, &self.arena, &self.steps, |var| {
-                self.encoder.var_literal(&self.arena, var).is_some_and(|lit| self.solver.value(lit))
-            })),
-            Answer::Unsat if self.solver.core().is_empty() => Found::NoLongerRuns,
+        match self.solve(goal) {
+            Answer::Sat => Found::Run(self.schedule()),
+            Answer::Unsat if !self.solver.core().contains(&goal) => Found::NoLongerRuns,
             Answer::Unsat => self.goes_on(budget),
             Answer::Unknown(why) => Found::Stopped(stopped(&why, budget)),
         }
+    }
+
+    /// Asks for a run in which independent steps are in order.
+    fn solve(&mut self, goal: Lit) -> Answer {
+        let mut assumptions = vec![goal];
+        if self.is_ordered != Term::FALSE {
+            let ordered =
+                self.encoder.encode(&self.arena, self.is_ordered, Polarity::Positive, &mut *self.solver);
+            assumptions.push(ordered);
+        }
+        self.solver.solve(&assumptions, &Limits::NONE)
+    }
+
+    /// The schedule of the run that the solver has found.
+    pub(super) fn schedule(&self) -> Schedule {
+        run::schedule(self.blocks, &self.arena, &self.steps, |var| {
+            self.encoder.var_literal(&self.arena, var).is_some_and(|lit| self.solver.value(lit))
+        })
     }
 
     /// Asks from time to time whether there are runs that complete the last step.
@@ -205,7 +235,7 @@ impl<'a> Unrolling<'a> {
         }
         let Some(step) = self.steps.last() else { return Found::NoLongerRuns };
         let goal: Lit = self.encoder.encode(&self.arena, step.ends, Polarity::Positive, &mut *self.solver);
-        match self.solver.solve(&[goal], &Limits::NONE) {
+        match self.solve(goal) {
             Answer::Sat => Found::Nothing,
             Answer::Unsat => Found::NoLongerRuns,
             Answer::Unknown(why) => Found::Stopped(stopped(&why, budget)),
@@ -222,14 +252,14 @@ impl<'a> Unrolling<'a> {
     }
 
     /// Makes a term true in all runs.
-    fn require(&mut self, term: Term) {
+    pub(super) fn require(&mut self, term: Term) {
         if term != Term::TRUE {
             self.encoder.assert_term(&self.arena, term, &mut *self.solver);
         }
     }
 
     /// Excludes runs in which all these terms hold.
-    fn exclude(&mut self, terms: &[Term]) {
+    pub(super) fn exclude(&mut self, terms: &[Term]) {
         if terms.contains(&Term::FALSE) {
             return;
         }
@@ -272,11 +302,18 @@ impl<'a> Unrolling<'a> {
             ends,
             accesses,
             is_special,
+            depends: Term::TRUE,
             held_before: self.state.held,
         };
         self.apply(&mut step, &reached, &values);
+        let depends = self.depends(&step);
+        step.depends = depends;
         self.order_independent_steps(&step);
         self.steps.push(step);
+        if let Some(most) = self.extent.switches {
+            self.order_without_switches();
+            self.limit_switches(most);
+        }
     }
 
     /// One variable for each slot that may move.
@@ -328,7 +365,9 @@ impl<'a> Unrolling<'a> {
                         continue;
                     }
                     let here = self.state.slots[early].at[&cut];
-                    let mut equal = vec![moves, here, there, !held];
+                    let moved_last = self.steps.last().and_then(|step| step.moves.get(late));
+                    let moved_last = moved_last.copied().unwrap_or(Term::FALSE);
+                    let mut equal = vec![moves, here, there, !held, !moved_last];
                     for position in live.iter() {
                         let [a, b] = [early, late].map(|slot| self.state.slots[slot].values[position]);
                         equal.push(self.arena.iff(a, b));
@@ -419,24 +458,30 @@ impl<'a> Unrolling<'a> {
         (accesses, arena.or_all(special))
     }
 
-    /// Of two independent steps, the one of the earlier slot comes first.
-    fn order_independent_steps(&mut self, step: &LargeStep) {
+    /// Whether a step and the one before it cannot be exchanged.
+    fn depends(&mut self, step: &LargeStep) -> Term {
         let held_after = self.state.held;
-        let Some(last) = self.steps.last() else { return };
+        let Some(last) = self.steps.last() else { return Term::TRUE };
         let mut conflicts = vec![last.is_special, step.is_special, last.held_before, held_after];
         for (&[touched, written], &[touched_now, written_now]) in last.accesses.iter().zip(&step.accesses) {
             conflicts.push(self.arena.and(written, touched_now));
             conflicts.push(self.arena.and(touched, written_now));
         }
+        self.arena.or_all(conflicts)
+    }
+
+    /// Of two independent steps, the one of the earlier slot comes first.
+    fn order_independent_steps(&mut self, step: &LargeStep) {
+        let Some(last) = self.steps.last().filter(|_| self.is_ordered != Term::FALSE) else { return };
         let mut inversions = Vec::new();
         for (early, &now) in step.moves.iter().enumerate() {
             for &before in last.moves.iter().skip(early + 1) {
                 inversions.push([before, now]);
             }
         }
-        let depends = self.arena.or_all(conflicts);
+        let is_ordered = self.is_ordered;
         for [before, now] in inversions {
-            self.exclude(&[before, now, !depends]);
+            self.exclude(&[before, now, !step.depends, is_ordered]);
         }
     }
 
