@@ -11,7 +11,7 @@
 //! them starts at most one thread. So every violation is found, with enough steps and slots. The run that is found makes
 //! the fewest large steps, among those with as many threads. Of these, one with the fewest context switches is taken, if
 //! that does not cost too much; it is known then, and said, that no run in as many large steps has fewer. If the user limits
-//! context switches, only runs within this limit are searched. See `switches`.
+//! context switches, only runs within this limit are searched. See `steps::switches`.
 //!
 //! *Slots.* If at most `n` threads may live and `n` is small, there are `n` slots, and less in the first steps. Otherwise
 //! searches with more and more slots take turns, and the one that has cost least, weighed by the number of slots, goes on.
@@ -23,11 +23,10 @@
 mod independence;
 mod run;
 mod steps;
-mod switches;
 
 use self::independence::Independence;
+use self::steps::switches::Fewest;
 use self::steps::{Extent, Found, Unrolling};
-use self::switches::Fewest;
 use crate::budget::Budget;
 use crate::engines::{Bounds, Reduction};
 use crate::evidence::{Reason, Trace, Unknown, Verdict};

@@ -21,6 +21,8 @@
 //! (`switches`), a weaker one takes its place, which only excludes runs for which there is one with as many or fewer
 //! switches.
 
+pub(super) mod switches;
+
 use std::collections::BTreeMap;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
@@ -29,13 +31,13 @@ use rustc_hash::FxHashMap;
 
 use super::independence::Independence;
 use super::run::{self, LargeStep};
-use super::switches::Counter;
 use crate::budget::Budget;
 use crate::evidence::Reason;
 use crate::model::Var;
 use crate::threads::formula::{Block, Blocks, Creation, End, Instance};
 use crate::threads::schedule::Schedule;
 use crate::threads::{Holding, StepId, ThreadSystem};
+use switches::Counter;
 
 /// The values of two threads at a cut are compared if at most so many matter there.
 const FEW_VALUES: usize = 8;

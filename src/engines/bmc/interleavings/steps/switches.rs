@@ -16,7 +16,7 @@
 use cusp_encodings::{Polarity, Term};
 use cusp_solvers::{Answer, Limits};
 
-use super::steps::Unrolling;
+use super::Unrolling;
 use crate::threads::schedule::Schedule;
 
 /// The conflicts with which runs with fewer switches are looked for.
@@ -24,7 +24,7 @@ const MOST_CONFLICTS: u64 = 10_000;
 
 /// The number of switches, in unary.
 #[derive(Default)]
-pub(super) struct Counter {
+pub(in super::super) struct Counter {
     /// Whether there are at least as many switches as the position says, plus one.
     at_least: Vec<Term>,
     /// The steps that were counted.
@@ -34,7 +34,7 @@ pub(super) struct Counter {
 }
 
 /// A run, and what is known about it.
-pub(super) struct Fewest {
+pub(in super::super) struct Fewest {
     pub schedule: Schedule,
     /// Whether it is known that no run with as many large steps, and as many slots, has fewer switches.
     pub is_known: bool,
@@ -65,14 +65,14 @@ impl Unrolling<'_> {
     }
 
     /// Excludes all runs with more switches.
-    pub(super) fn limit_switches(&mut self, most: usize) {
+    pub(in super::super) fn limit_switches(&mut self, most: usize) {
         self.count_switches(most + 1);
         let too_many = self.counter.at_least[most];
         self.require(!too_many);
     }
 
     /// Of independent steps, those come first that avoid switches.
-    pub(super) fn order_without_switches(&mut self) {
+    pub(in super::super) fn order_without_switches(&mut self) {
         for position in self.counter.ordered.max(2)..self.steps.len() {
             let step = &self.steps[position];
             let depends = step.depends;
