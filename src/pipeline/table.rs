@@ -17,6 +17,9 @@ use crate::model::cube::Cube;
 use crate::model::cuts::Cuts;
 use crate::net::Net;
 
+use super::thread_nets::ThreadNets;
+use super::translate::Through;
+
 /// An engine that is ready to run.
 pub type BoxedEngine<Q> = Box<dyn Engine<Q>>;
 
@@ -203,6 +206,13 @@ fn if_sequential(task: &Task, engine: impl Engine + 'static) -> Option<BoxedEngi
     (!task.program.starts_threads).then(|| Box::new(engine) as BoxedEngine<Task>)
 }
 
+/// An engine for nets decides the program.
+fn through_net(engine: impl Engine<Net> + 'static, bounds: Bounds) -> BoxedEngine<Task> {
+    let name = "nets";
+    let translator = ThreadNets::new(name, bounds.unwind);
+    Box::new(Through { name, translator, engine: Box::new(engine) })
+}
+
 const SEQUENTIAL: &str = "sequential programs";
 
 impl HasEngines for Task {
@@ -331,6 +341,21 @@ impl HasEngines for Task {
                 race: |task, Bounds { unwind, .. }| {
                     let engine = pdr::Pdr { unwind, ..pdr::Pdr::default() };
                     task.program.starts_threads.then(|| Box::new(engine) as _)
+                },
+                ..Portfolio::NEVER
+            },
+        },
+        Row {
+            name: "nets",
+            idea: "a net whose tokens are threads, decided by the engines for nets; good where single threads have few states",
+            accepts: "programs with any number of threads; recursion with `--unwind`",
+            shows: Shows::Both,
+            evidence: "universal clauses",
+            make: |bounds| through_net(nets::mcov::Mcov::default(), bounds),
+            portfolio: Portfolio {
+                race: |task, bounds| {
+                    let fits = task.program.starts_threads && task.threads.is_none();
+                    fits.then(|| through_net(nets::mcov::Mcov::default(), bounds))
                 },
                 ..Portfolio::NEVER
             },

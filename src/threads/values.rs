@@ -45,6 +45,14 @@ impl Bits {
         self.trim();
     }
 
+    /// Sets all variables to true that are in `other`.
+    pub fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+
     /// The positions of the true variables, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
@@ -93,7 +101,9 @@ mod tests {
         let mut other = Bits::default();
         other.set(3, true);
         assert_eq!(bits, other);
-        other.set(3, false);
+        other.join(&Bits::ones(2));
+        assert_eq!(other.iter().collect::<Vec<_>>(), [0, 1, 3]);
+        other.keep(&Bits::default());
         assert!(other.is_zero() && !other.get(1000));
     }
 }
