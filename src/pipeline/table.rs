@@ -206,10 +206,12 @@ fn if_sequential(task: &Task, engine: impl Engine + 'static) -> Option<BoxedEngi
     (!task.program.starts_threads).then(|| Box::new(engine) as BoxedEngine<Task>)
 }
 
-/// An engine for nets decides the program.
-fn through_net(engine: impl Engine<Net> + 'static, bounds: Bounds) -> BoxedEngine<Task> {
+/// The engine for nets that knows when the coverability set is complete decides the program: that set is the best proof to make
+/// clauses from.
+fn through_net(bounds: Bounds) -> BoxedEngine<Task> {
     let name = "nets";
     let translator = ThreadNets::new(name, bounds.unwind);
+    let engine = nets::mcov::Mcov { after_the_oracle: 0, ..nets::mcov::Mcov::USUAL };
     Box::new(Through { name, translator, engine: Box::new(engine) })
 }
 
@@ -351,11 +353,11 @@ impl HasEngines for Task {
             accepts: "programs with any number of threads; recursion with `--unwind`",
             shows: Shows::Both,
             evidence: "universal clauses",
-            make: |bounds| through_net(nets::mcov::Mcov::default(), bounds),
+            make: |bounds| through_net(bounds),
             portfolio: Portfolio {
                 race: |task, bounds| {
                     let fits = task.program.starts_threads && task.threads.is_none();
-                    fits.then(|| through_net(nets::mcov::Mcov::default(), bounds))
+                    fits.then(|| through_net(bounds))
                 },
                 ..Portfolio::NEVER
             },

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::excluded::Product;
 use super::views::{SharedId, ThreadId, Views};
 use crate::evidence::threads::{ThreadCube, UniversalClause};
 use crate::threads::matching::matching;
@@ -18,11 +19,21 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Whether the states with this shared state and these threads, whoever else is there, violate the clause.
-    pub fn covers(&self, shared: SharedId, threads: &[ThreadId]) -> bool {
-        self.shared.get(shared.index())
-            && matching(self.threads.len(), threads.len(), |i, j| self.threads[i].get(threads[j].index()))
-                .is_some()
+    /// What has to be said of the threads of a product so that its states are in the region: positions of sets, and what
+    /// they have to be in, where they are not in it anyway. `None` if no state of the product is in the region.
+    pub fn part_of(&self, product: &Product) -> Option<Vec<(usize, Bits)>> {
+        if !self.shared.get(product.shared.index()) {
+            return None;
+        }
+        let count = product.threads.len();
+        let within = |i: usize, j: usize| product.threads[j].is_subset(&self.threads[i]);
+        if matching(self.threads.len(), count, within).is_some() {
+            return Some(Vec::new());
+        }
+        let meets = |i: usize, j: usize| product.threads[j].meets(&self.threads[i]);
+        let map = matching(self.threads.len(), count, meets)?;
+        let parts = map.into_iter().enumerate().filter(|&(i, j)| !within(i, j));
+        Some(parts.map(|(i, j)| (j, self.threads[i].clone())).collect())
     }
 
     /// Whether all states of a region are states of this one.
@@ -62,7 +73,7 @@ pub(super) struct Literals {
     holds: [Bits; 2],
     at_cuts: Vec<Bits>,
     /// For every shared state, the local states that may be seen with it.
-    pub seen_at: Vec<Bits>,
+    seen_at: Vec<Bits>,
 }
 
 impl Literals {
@@ -141,6 +152,13 @@ impl Literals {
         }
         cube.holds.into_iter().for_each(|holds| threads.keep(&self.holds[usize::from(holds)]));
         threads
+    }
+
+    /// The listed states of a region with a shared state.
+    pub fn product(&self, region: &Region, shared: SharedId) -> Product {
+        let mut threads = region.threads.clone();
+        threads.iter_mut().for_each(|set| set.keep(&self.seen_at[shared.index()]));
+        Product { shared, threads }
     }
 
     /// The clause that excludes exactly this shared state with these threads, and what covers it.

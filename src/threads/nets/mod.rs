@@ -20,9 +20,11 @@
 //! | [`views`] | the pairs |
 //! | `run` | from firing sequences to schedules |
 //! | `proof` | from proofs about the net to universal clauses |
-//! | `cover` | sets of clauses, and what they cover |
+//! | `excluded` | what a proof about the net says of states |
+//! | `cover` | what clauses say of states |
 
 mod cover;
+mod excluded;
 mod proof;
 mod run;
 pub mod views;

@@ -14,25 +14,15 @@
 //! violate it are excluded. Then nobody who satisfies all clauses comes to a state that does not: a listed state because of the
 //! third step, and others have a pair of the first one.
 
-use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
-
 use super::cover::{Literals, Region};
-use super::views::{SharedId, ThreadId};
-use super::{Origin, ThreadNet, Violating};
+use super::excluded::{Excluded, Product};
+use super::views::{PairId, Shared, SharedId, Step, ThreadId};
+use super::{ThreadNet, Violating};
 use crate::budget::Budget;
 use crate::evidence::NetCertificate;
-use crate::evidence::net::{LinearInvariant, OmegaMarking};
 use crate::evidence::threads::{ThreadCube, UniversalClause};
-use crate::net::predecessors::predecessors;
-use crate::net::{Marking, TransitionId};
 use crate::reason::Reason;
-
-/// Local states of some threads, in order.
-type Threads = SmallVec<[ThreadId; 4]>;
-
-/// A clause that more listed states than this violate is not looked at.
-const MOST_STATES: usize = 2_000;
+use crate::threads::Bits;
 
 /// The most clauses of a proof.
 const MOST_CLAUSES: usize = 4_000;
@@ -44,11 +34,9 @@ impl ThreadNet<'_> {
     /// If there are too many clauses, or the budget is used up.
     pub fn clauses(&self, proof: &NetCertificate, budget: &Budget) -> Result<Vec<UniversalClause>, Reason> {
         let mut into = vec![Vec::new(); self.views.shared.len()];
-        for id in self.net.transition_ids() {
-            if let Origin::Step(..) = self.origins[id.index()] {
-                let places = self.net.transition(id).give.iter();
-                let shared = places.filter_map(|(place, _)| self.shared_at(place));
-                shared.for_each(|shared| into[shared.index()].push(id));
+        for (id, pair) in self.views.pair_ids() {
+            for (number, step) in pair.steps.iter().enumerate() {
+                into[step.shared.index()].push((id, number));
             }
         }
         let mut search = Search {
@@ -80,91 +68,12 @@ impl ThreadNet<'_> {
     }
 }
 
-/// The markings that a proof excludes.
-struct Excluded<'a> {
-    net: &'a ThreadNet<'a>,
-    kind: Kind<'a>,
-    known: FxHashMap<(SharedId, Threads), bool>,
-}
-
-enum Kind<'a> {
-    Basis {
-        /// For every shared state, the threads of elements with that state.
-        elements: Vec<Vec<Vec<(ThreadId, u64)>>>,
-        /// The threads of elements without a shared state.
-        anywhere: Vec<Vec<(ThreadId, u64)>>,
-        invariants: &'a [LinearInvariant],
-    },
-    Outside(&'a [OmegaMarking]),
-}
-
-impl<'a> Excluded<'a> {
-    fn new(net: &'a ThreadNet<'a>, proof: &'a NetCertificate) -> Self {
-        let kind = match proof {
-            NetCertificate::Basis(basis) => {
-                let mut elements = vec![Vec::new(); net.views.shared.len()];
-                let mut anywhere = Vec::new();
-                let units = basis.never_marked.iter().map(|&place| {
-                    let mut unit = Marking::new();
-                    unit.set(place, 1);
-                    unit
-                });
-                for element in basis.elements.iter().cloned().chain(units) {
-                    let shared: Vec<SharedId> =
-                        element.iter().filter_map(|(place, _)| net.shared_at(place)).collect();
-                    let threads: Vec<(ThreadId, u64)> =
-                        element.iter().filter_map(|(place, n)| Some((net.thread_at(place)?, n))).collect();
-                    // There is one shared state, and before there is a thread, there is no state of the program.
-                    let tokens: u128 = threads.iter().map(|&(_, n)| u128::from(n)).sum();
-                    match shared[..] {
-                        [] if tokens == element.total() => anywhere.push(threads),
-                        [shared] if tokens + 1 == element.total() => elements[shared.index()].push(threads),
-                        _ => {}
-                    }
-                }
-                Kind::Basis { elements, anywhere, invariants: &basis.invariants }
-            }
-            NetCertificate::CoverabilitySet(limits) => Kind::Outside(limits),
-        };
-        Self { net, kind, known: FxHashMap::default() }
-    }
-
-    /// Whether no run covers this state.
-    fn contains(&mut self, shared: SharedId, threads: &Threads) -> bool {
-        let key = (shared, threads.clone());
-        if let Some(&known) = self.known.get(&key) {
-            return known;
-        }
-        let found = match &self.kind {
-            Kind::Basis { elements, anywhere, invariants } => {
-                let is_below = |element: &Vec<(ThreadId, u64)>| {
-                    let count = |thread| threads.iter().filter(|&&other| other == thread).count() as u64;
-                    element.iter().all(|&(thread, n)| n <= count(thread))
-                };
-                elements[shared.index()].iter().chain(anywhere).any(is_below)
-                    || invariants.iter().any(|invariant| {
-                        let places = threads.iter().map(|&thread| self.net.thread_place(thread));
-                        let places = places.chain([self.net.shared_place(shared)]);
-                        let weight: u128 = places.map(|place| u128::from(invariant.weights.get(place))).sum();
-                        weight > u128::from(invariant.bound)
-                    })
-            }
-            Kind::Outside(limits) => {
-                let marking = self.net.marking_of(shared, threads);
-                !limits.iter().any(|limit| limit.contains(&marking))
-            }
-        };
-        self.known.insert(key, found);
-        found
-    }
-}
-
 struct Search<'a> {
     net: &'a ThreadNet<'a>,
     literals: Literals,
     excluded: Excluded<'a>,
-    /// For every shared state, the transitions that lead to it.
-    into: Vec<Vec<TransitionId>>,
+    /// For every shared state, the large steps that lead to it: the pair that they start from, and their position there.
+    into: Vec<Vec<(PairId, usize)>>,
     regions: Vec<Option<Region>>,
     budget: &'a Budget,
 }
@@ -174,97 +83,67 @@ impl Search<'_> {
         self.budget.exhausted().map_or(Ok(()), Err)
     }
 
-    /// The listed states that violate a clause and have no more threads than it; `None` if not all of them are excluded, or if
-    /// there are too many.
-    fn states(&mut self, region: &Region) -> Option<Vec<(SharedId, Threads)>> {
-        let mut found = Vec::new();
-        let mut looked_at = 0;
-        for shared in region.shared.iter().map(SharedId::from_index) {
-            let choices: Vec<Vec<ThreadId>> = region
-                .threads
-                .iter()
-                .map(|threads| {
-                    let mut seen = threads.clone();
-                    seen.keep(&self.literals.seen_at[shared.index()]);
-                    seen.iter().map(ThreadId::from_index).collect()
-                })
-                .collect();
-            looked_at += 1;
-            let ways = choices.iter().fold(1_usize, |ways, choice| ways.saturating_mul(choice.len()));
-            if looked_at + ways > 8 * MOST_STATES {
-                return None;
-            }
-            let mut chosen: Vec<Threads> = vec![Threads::new()];
-            for choice in &choices {
-                let mut longer = Vec::with_capacity(chosen.len() * choice.len());
-                for threads in &chosen {
-                    for &thread in choice {
-                        if threads.iter().all(|&other| self.net.views.can_be_beside(thread, other)) {
-                            let mut threads = threads.clone();
-                            let at = threads.partition_point(|&other| other <= thread);
-                            threads.insert(at, thread);
-                            longer.push(threads);
-                        }
-                    }
-                }
-                longer.sort_unstable();
-                longer.dedup();
-                chosen = longer;
-            }
-            looked_at += chosen.len();
-            if looked_at > MOST_STATES
-                || !chosen.iter().all(|threads| self.excluded.contains(shared, threads))
-            {
-                return None;
-            }
-            found.extend(chosen.into_iter().map(|threads| (shared, threads)));
-        }
-        Some(found)
+    /// Whether all listed states of a region are excluded.
+    fn is_excluded(&self, region: &Region) -> bool {
+        let mut shared = region.shared.iter().map(SharedId::from_index);
+        shared.all(|shared| self.excluded.includes(&self.literals.product(region, shared)))
     }
 
-    /// Takes a smaller clause, if only excluded states violate it.
-    fn attempt(&mut self, best: &mut Region, clause: UniversalClause) -> Result<(), Reason> {
+    /// Takes a smaller clause, if only excluded states violate it. `more` is violated by what is violated in addition.
+    fn attempt(
+        &self,
+        best: &mut UniversalClause,
+        more: UniversalClause,
+        smaller: UniversalClause,
+    ) -> Result<(), Reason> {
         self.poll()?;
-        let region = self.literals.region(clause);
-        if self.states(&region).is_some() {
-            *best = region;
+        if self.is_excluded(&self.literals.region(more)) {
+            *best = smaller;
         }
         Ok(())
     }
 
     /// A smaller clause that only excluded states violate.
-    fn generalised(&mut self, clause: UniversalClause) -> Result<Region, Reason> {
-        let mut best = self.literals.region(clause);
-        for thread in (0..best.clause.threads.len()).rev() {
-            let mut clause = best.clause.clone();
-            clause.threads.remove(thread);
-            self.attempt(&mut best, clause)?;
+    fn generalised(&self, mut best: UniversalClause) -> Result<UniversalClause, Reason> {
+        for thread in (0..best.threads.len()).rev() {
+            let mut smaller = best.clone();
+            smaller.threads.remove(thread);
+            self.attempt(&mut best, smaller.clone(), smaller)?;
         }
-        for at in (0..best.clause.globals.len()).rev() {
-            let mut clause = best.clause.clone();
-            clause.globals.remove(at);
-            self.attempt(&mut best, clause)?;
+        for at in (0..best.globals.len()).rev() {
+            let (mut more, mut smaller) = (best.clone(), best.clone());
+            more.globals[at].1 ^= true;
+            smaller.globals.remove(at);
+            self.attempt(&mut best, more, smaller)?;
         }
-        let clause = UniversalClause { held: None, ..best.clause.clone() };
-        self.attempt(&mut best, clause)?;
-        for thread in 0..best.clause.threads.len() {
-            for at in (0..best.clause.threads[thread].values.len()).rev() {
-                let mut clause = best.clause.clone();
-                clause.threads[thread].values.remove(at);
-                self.attempt(&mut best, clause)?;
+        if let Some(held) = best.held {
+            let more = UniversalClause { held: Some(!held), ..best.clone() };
+            let smaller = UniversalClause { held: None, ..best.clone() };
+            self.attempt(&mut best, more, smaller)?;
+        }
+        for thread in 0..best.threads.len() {
+            for at in (0..best.threads[thread].values.len()).rev() {
+                let (mut more, mut smaller) = (best.clone(), best.clone());
+                more.threads[thread].values[at].1 ^= true;
+                smaller.threads[thread].values.remove(at);
+                self.attempt(&mut best, more, smaller)?;
             }
-            let mut clause = best.clause.clone();
-            clause.threads[thread].holds = None;
-            self.attempt(&mut best, clause)?;
-            for cut in 0..self.literals.cuts.len() as u32 {
-                let cube = &best.clause.threads[thread];
+            if let Some(holds) = best.threads[thread].holds {
+                let (mut more, mut smaller) = (best.clone(), best.clone());
+                more.threads[thread].holds = Some(!holds);
+                smaller.threads[thread].holds = None;
+                self.attempt(&mut best, more, smaller)?;
+            }
+            for (cut, &location) in (0..).zip(&self.literals.cuts) {
+                let cube = &best.threads[thread];
                 // Values say something only where they matter.
-                let live = self.net.system.live(self.literals.cuts[cut as usize]);
+                let live = self.net.system.live(location);
                 let fits = cube.values.iter().all(|&(position, _)| live.get(position as usize));
                 if let (Err(at), true) = (cube.cuts.binary_search(&cut), fits) {
-                    let mut clause = best.clause.clone();
-                    clause.threads[thread].cuts.insert(at, cut);
-                    self.attempt(&mut best, clause)?;
+                    let (mut more, mut smaller) = (best.clone(), best.clone());
+                    more.threads[thread].cuts = vec![cut];
+                    smaller.threads[thread].cuts.insert(at, cut);
+                    self.attempt(&mut best, more, smaller)?;
                 }
             }
         }
@@ -273,7 +152,7 @@ impl Search<'_> {
 
     /// Covers the states that violate a clause, and more.
     fn add(&mut self, clause: UniversalClause) -> Result<(), Reason> {
-        let region = self.generalised(clause)?;
+        let region = self.literals.region(self.generalised(clause)?);
         for old in &mut self.regions {
             if old.as_ref().is_some_and(|old| region.includes(&old.clause)) {
                 *old = None;
@@ -288,18 +167,6 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Covers a listed state, which has to be excluded.
-    fn cover(&mut self, shared: SharedId, threads: &Threads) -> Result<(), Reason> {
-        if self.regions.iter().flatten().any(|region| region.covers(shared, threads)) {
-            return Ok(());
-        }
-        if !self.excluded.contains(shared, threads) {
-            return Err(Reason::GaveUp("the proof about the net does not exclude what it should".to_owned()));
-        }
-        let clause = self.literals.point(&self.net.system, &self.net.views, shared, threads);
-        self.add(clause)
-    }
-
     /// Covers the targets.
     fn targets(&mut self) -> Result<(), Reason> {
         let net = self.net;
@@ -307,11 +174,11 @@ impl Search<'_> {
             match *violation {
                 Violating::Step(pair) => {
                     let pair = &net.views.pairs[pair.index()];
-                    self.cover(pair.shared, &Threads::from_slice(&[pair.thread]))?;
+                    self.cover(Product::of(pair.shared, pair.thread))?;
                 }
                 Violating::Place(thread) => {
                     for pair in net.views.pairs.iter().filter(|pair| pair.thread == thread) {
-                        self.cover(pair.shared, &Threads::from_slice(&[thread]))?;
+                        self.cover(Product::of(pair.shared, thread))?;
                     }
                 }
             }
@@ -323,7 +190,7 @@ impl Search<'_> {
     fn unseen(&mut self) -> Result<(), Reason> {
         let views = &self.net.views;
         let globals = self.literals.globals.clone();
-        let values = |shared: &super::views::Shared| -> Vec<bool> {
+        let values = |shared: &Shared| -> Vec<bool> {
             let globals = globals.iter().map(|&global| shared.values.get(global as usize));
             std::iter::once(shared.held).chain(globals).collect()
         };
@@ -372,67 +239,118 @@ impl Search<'_> {
             let region = self.regions[next].clone();
             next += 1;
             let Some(region) = region else { continue };
-            for (shared, threads) in self.states(&region).unwrap_or_default() {
-                self.close_under_steps(shared, &threads)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn close_under_steps(&mut self, shared: SharedId, threads: &Threads) -> Result<(), Reason> {
-        let goal = self.net.marking_of(shared, threads);
-        for at in 0..self.into[shared.index()].len() {
-            self.poll()?;
-            let transition = self.net.net.transition(self.into[shared.index()][at]);
-            let net = self.net;
-            let keep = &mut |marking: &Marking| {
-                transition.upper.iter().all(|&(place, n)| marking.get(place) <= n) && net.is_seen(marking)
-            };
-            for before in predecessors(transition, &goal, keep)? {
-                if let Some((shared, threads)) = net.state_of(&before) {
-                    self.cover(shared, &threads)?;
+            for shared in region.shared.iter().map(SharedId::from_index) {
+                let product = self.literals.product(&region, shared);
+                if product.threads.iter().any(Bits::is_zero) {
+                    continue;
+                }
+                for at in 0..self.into[shared.index()].len() {
+                    let (pair, step) = self.into[shared.index()][at];
+                    for before in self.before(&product, pair, step)? {
+                        self.cover(before)?;
+                    }
                 }
             }
         }
         Ok(())
     }
-}
 
-impl ThreadNet<'_> {
-    /// The marking with this shared state and these threads.
-    fn marking_of(&self, shared: SharedId, threads: &Threads) -> Marking {
-        let mut marking = Marking::new();
-        marking.set(self.shared_place(shared), 1);
-        for &thread in threads {
-            let place = self.thread_place(thread);
-            marking.set(place, marking.get(place) + 1);
-        }
-        marking
-    }
-
-    /// The state that a marking stands for, if it has one shared state.
-    fn state_of(&self, marking: &Marking) -> Option<(SharedId, Threads)> {
-        let mut shared = None;
-        let mut threads = Threads::new();
-        for (place, n) in marking.iter() {
-            match (self.thread_at(place), self.shared_at(place)) {
-                (Some(thread), _) => threads.extend(std::iter::repeat_n(thread, n as usize)),
-                (None, Some(state)) if shared.is_none() && n == 1 => shared = Some(state),
-                _ => return None,
+    /// The states from which a large step leads into a product.
+    fn before(&self, product: &Product, pair: PairId, step: usize) -> Result<Vec<Product>, Reason> {
+        let pair = &self.net.views.pairs[pair.index()];
+        let step = &pair.steps[step];
+        let mut found = Vec::new();
+        // The thread that moved is one of the product if it can be. If it is not, the others are more than enough.
+        let movers = roles(&product.threads, step.thread, None);
+        for &mover in &movers {
+            for created in roles(&product.threads, step.creates, mover) {
+                let idle = (0..product.threads.len()).filter(|&i| Some(i) != mover && Some(i) != created);
+                let mut own = Bits::default();
+                own.set(pair.thread.index(), true);
+                let mut threads = vec![own];
+                for i in idle {
+                    threads.push(self.sources(pair.shared, pair.thread, step, &product.threads[i])?);
+                }
+                found.push(Product { shared: pair.shared, threads });
             }
         }
-        Some((shared?, threads))
+        Ok(found)
     }
 
-    /// Whether a marking may stand for a state in which all pairs are listed.
-    fn is_seen(&self, marking: &Marking) -> bool {
-        let Some((shared, threads)) = self.state_of(marking) else { return false };
-        threads.iter().all(|&thread| self.views.sees(shared, thread))
-            && threads
-                .iter()
-                .enumerate()
-                .all(|(i, &thread)| threads[..i].iter().all(|&other| self.views.can_be_beside(thread, other)))
+    /// The local states from which other threads come into a set by a step.
+    fn sources(&self, shared: SharedId, mover: ThreadId, step: &Step, set: &Bits) -> Result<Bits, Reason> {
+        let views = &self.net.views;
+        let mut sources = Bits::default();
+        for &other in &views.seen_at[shared.index()] {
+            let comes = match &step.passive {
+                None => set.get(other.index()),
+                Some(passive) => {
+                    let images = views.images(&self.net.system, passive, other)?;
+                    images.iter().any(|image| set.get(image.index()))
+                }
+            };
+            if comes && views.can_be_beside(mover, other) {
+                sources.set(other.index(), true);
+            }
+        }
+        Ok(sources)
     }
+
+    /// Covers all states of a product, which have to be excluded.
+    fn cover(&mut self, product: Product) -> Result<(), Reason> {
+        let mut open = vec![product];
+        while let Some(product) = open.pop() {
+            self.poll()?;
+            if product.threads.iter().any(Bits::is_zero) {
+                continue;
+            }
+            // A region that all states are in, or else one that most of the sets are in.
+            let parts = self.regions.iter().flatten().filter_map(|region| region.part_of(&product));
+            match parts.min_by_key(Vec::len) {
+                Some(part) => {
+                    // One of the threads is either in the region or not.
+                    let Some((at, inside)) = part.into_iter().next() else { continue };
+                    let (mut one, mut other) = (product.clone(), product);
+                    one.threads[at].keep(&inside);
+                    other.threads[at].remove(&inside);
+                    open.extend([other, one]);
+                }
+                None => {
+                    self.cover_one(&product)?;
+                    open.push(product);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Covers one of the states of a product, which no region meets.
+    fn cover_one(&mut self, product: &Product) -> Result<(), Reason> {
+        let mut one = product.clone();
+        for set in &mut one.threads {
+            let first: Vec<usize> = set.iter().take(1).collect();
+            *set = Bits::default();
+            first.into_iter().for_each(|thread| set.set(thread, true));
+        }
+        if !self.excluded.includes(&one) {
+            return Err(Reason::GaveUp("the proof about the net does not exclude what it should".to_owned()));
+        }
+        let threads: Vec<ThreadId> =
+            one.threads.iter().flat_map(|set| set.iter().map(ThreadId::from_index)).collect();
+        let clause = self.literals.point(&self.net.system, &self.net.views, one.shared, &threads);
+        self.add(clause)
+    }
+}
+
+/// The sets, without repetitions, that a thread may be in, except one of them; `None` alone if there is none.
+fn roles(sets: &[Bits], thread: Option<ThreadId>, except: Option<usize>) -> Vec<Option<usize>> {
+    let is_role = |&i: &usize| {
+        Some(i) != except
+            && thread.is_some_and(|thread| sets[i].get(thread.index()))
+            && (0..i).all(|j| Some(j) == except || sets[j] != sets[i])
+    };
+    let roles: Vec<Option<usize>> = (0..sets.len()).filter(is_role).map(Some).collect();
+    if roles.is_empty() { vec![None] } else { roles }
 }
 
 /// The conditions, as beginnings of rows, under which no row is in a list. All rows have the same length.
