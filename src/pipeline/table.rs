@@ -17,11 +17,10 @@ use crate::model::cube::Cube;
 use crate::model::cuts::Cuts;
 use crate::net::Net;
 
-use super::thread_nets::ThreadNets;
+use super::thread_nets::{ForThreads, ThreadNets};
 use super::translate::Through;
 
-/// An engine that is ready to run.
-pub type BoxedEngine<Q> = Box<dyn Engine<Q>>;
+pub use crate::engines::BoxedEngine;
 
 /// What is known about one engine.
 pub struct Row<Q: Question + 'static> {
@@ -206,13 +205,11 @@ fn if_sequential(task: &Task, engine: impl Engine + 'static) -> Option<BoxedEngi
     (!task.program.starts_threads).then(|| Box::new(engine) as BoxedEngine<Task>)
 }
 
-/// The engine for nets that knows when the coverability set is complete decides the program: that set is the best proof to make
-/// clauses from.
+/// Nets decide programs with threads.
 fn through_net(bounds: Bounds) -> BoxedEngine<Task> {
     let name = "nets";
     let translator = ThreadNets::new(name, bounds.unwind);
-    let engine = nets::mcov::Mcov { after_the_oracle: 0, ..nets::mcov::Mcov::USUAL };
-    Box::new(Through { name, translator, engine: Box::new(engine) })
+    Box::new(Through { name, translator, engine: Box::new(ForThreads) })
 }
 
 const SEQUENTIAL: &str = "sequential programs";

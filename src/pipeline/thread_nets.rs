@@ -1,10 +1,15 @@
 //! Programs with threads through nets: engines for nets decide programs for any number of threads.
 
 use crate::budget::Budget;
-use crate::evidence::{Certificate, NetVerdict, Reason, ThreadInvariant, Trace, Verdict};
+use crate::engines::Engine;
+use crate::engines::nets::backward::Backward;
+use crate::engines::nets::explicit::search_despite_zero_tests;
+use crate::engines::nets::mcov::Mcov;
+use crate::evidence::{Certificate, NetVerdict, Reason, ThreadInvariant, Trace, Unknown, Verdict};
 use crate::lift::Unliftable;
 use crate::model::Task;
 use crate::net::Net;
+use crate::net::reduce::Extent;
 use crate::progress::Progress;
 use crate::threads::nets::ThreadNet;
 use crate::threads::schedule::concretise;
@@ -30,6 +35,33 @@ impl ThreadNets {
     #[must_use]
     pub const fn new(name: &'static str, unwind: Option<u32>) -> Self {
         Self { name, reductions: Reductions::ALL, unwind, most_states: 20_000 }
+    }
+}
+
+/// The engine for nets that decides them. If others can be noticed by their presence alone, that is by zero tests, the backward
+/// search knows best what these exclude; otherwise clauses are best made from a coverability set.
+#[derive(Clone, Copy, Debug)]
+pub struct ForThreads;
+
+impl Engine<Net> for ForThreads {
+    fn name(&self) -> &'static str {
+        "nets"
+    }
+
+    fn reduction(&self) -> Option<Extent> {
+        Some(Extent::All)
+    }
+
+    fn search(&self, net: &Net, budget: &Budget, progress: &dyn Progress) -> NetVerdict {
+        if net.is_monotone() {
+            return Mcov { after_the_oracle: 0, ..Mcov::USUAL }.search(net, budget, progress);
+        }
+        match Backward::default().search(net, budget, progress) {
+            NetVerdict::Unknown(Unknown { reason: Reason::ZeroTests, .. }) => {
+                search_despite_zero_tests(net, budget, progress)
+            }
+            verdict => verdict,
+        }
     }
 }
 
@@ -69,6 +101,11 @@ impl AsNet<'_> {
     fn verdict(&self, verdict: NetVerdict, budget: &Budget) -> Result<Verdict, Reason> {
         let system = &self.threads.system;
         match (verdict, &system.unwound) {
+            (NetVerdict::Unknown(Unknown { reason: Reason::ZeroTests, .. }), _) => {
+                let why = "a violation is in reach if conditions on other threads are ignored, and no run that obeys \
+                           them was found";
+                Err(Reason::GaveUp(why.to_owned()))
+            }
             (NetVerdict::Unknown(unknown), _) => Ok(Verdict::Unknown(unknown)),
             (NetVerdict::Unsafe(run), _) => {
                 let schedule = self.threads.schedule(&run)?;

@@ -6,12 +6,11 @@
 //! certified against the original question, so that translations need not be trusted.
 
 use crate::budget::Budget;
-use crate::engines::{Engine, Question, VerdictOn};
+use crate::engines::{BoxedEngine, Engine, Question, VerdictOn};
 use crate::lift::Unliftable;
 use crate::progress::Progress;
 use crate::reason::Reason;
 
-use super::table::BoxedEngine;
 use super::{Reductions, Route, decide};
 
 /// A question that stands for another one.

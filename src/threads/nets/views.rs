@@ -91,6 +91,10 @@ pub struct Views {
     is_single: Vec<bool>,
 }
 
+/// What a pair and what a large step count as [work](Budget::spend).
+const WORK_OF_A_PAIR: u64 = 50;
+const WORK_OF_A_STEP: u64 = 50;
+
 /// The most states on the way of the large steps from one pair, and the most states that a thread can be sent to.
 const MOST_ON_THE_WAY: usize = 1 << 16;
 
@@ -122,6 +126,7 @@ impl Views {
                 views.apply(system, &change, thread)?;
             }
             let (steps, violates) = views.steps(system, shared, thread)?;
+            budget.spend(WORK_OF_A_PAIR + WORK_OF_A_STEP * steps.len() as u64);
             for step in &steps {
                 step.thread.into_iter().chain(step.creates).for_each(|thread| views.see(step.shared, thread));
                 // Which of several threads that are treated alike makes a step does not matter to others.
