@@ -75,6 +75,11 @@ pub enum Reason {
         /// The name of the engine.
         engine: &'static str,
     },
+    /// The number of threads is bounded, and the engine is for any number.
+    AnyNumberOnly {
+        /// The name of the engine.
+        engine: &'static str,
+    },
     /// Recursive calls in a program with threads were cut off where the user said.
     Unwound {
         /// A recursive procedure.
@@ -159,6 +164,9 @@ impl fmt::Display for Reason {
                     f,
                     "the program starts no threads, and the {engine} engine is for programs with threads"
                 )
+            }
+            Self::AnyNumberOnly { engine } => {
+                write!(f, "the number of threads is bounded, and the {engine} engine is for any number")
             }
             Self::Unwound { procedure, bound } => {
                 write!(

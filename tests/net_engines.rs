@@ -65,11 +65,12 @@ fn agree(engine: &dyn Engine<Net>, nets: &[(u64, Net, &'static str)], duty: Duty
 fn all_engines_agree_on_random_nets() {
     // The limits are numbers of markings, so that the same nets are decided everywhere. The explicit engine
     // has its own test in `nets/agreement.rs`.
-    let engines: [(&(dyn Engine<Net> + Sync), Duty, usize); 6] = [
+    let engines: [(&(dyn Engine<Net> + Sync), Duty, usize); 7] = [
         (&Auto, Duty::Decide, 100),
         (&Backward { most_elements: None }, Duty::Decide, 100),
-        (&Mcov { alone: true, worth_a_thread: u64::MAX }, Duty::Decide, 100),
-        (&Mcov { alone: false, worth_a_thread: 8_000 }, Duty::Decide, 100),
+        (&Mcov { alone: true, worth_a_thread: u64::MAX, ..Mcov::default() }, Duty::Decide, 100),
+        (&Mcov { alone: false, worth_a_thread: 8_000, ..Mcov::default() }, Duty::Decide, 100),
+        (&Mcov { after_the_oracle: 0, ..Mcov::default() }, Duty::Decide, 100),
         (&KarpMiller { most_limits: Some(2_000) }, Duty::DecidePetriNets, 90),
         (&DirectedWithin { most_markings: 200 }, Duty::Try, 30),
     ];

@@ -66,6 +66,9 @@ pub trait Engine<Q: Question = Task>: Send + Sync {
     }
 }
 
+/// An engine that is ready to run.
+pub type BoxedEngine<Q> = Box<dyn Engine<Q>>;
+
 /// Bounds set by the user. Only some engines have a bounded search; the others ignore them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {

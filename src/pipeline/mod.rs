@@ -14,6 +14,7 @@
 //! | [`translate`] | questions that stand for other questions, and the way back for evidence |
 //! | `race` | several engines side by side, until there is a certified answer |
 //! | `programs`, `nets` | the steps of the path for each kind of question |
+//! | [`thread_nets`] | programs with threads that are turned into nets |
 //! | [`cutoff`] | the path to a certified number of threads |
 //! | [`witnesses`] | what is added to relations so that checking them needs SAT only |
 
@@ -22,6 +23,7 @@ mod nets;
 mod programs;
 mod race;
 pub mod table;
+pub mod thread_nets;
 pub mod translate;
 pub mod witnesses;
 

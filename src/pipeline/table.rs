@@ -17,8 +17,10 @@ use crate::model::cube::Cube;
 use crate::model::cuts::Cuts;
 use crate::net::Net;
 
-/// An engine that is ready to run.
-pub type BoxedEngine<Q> = Box<dyn Engine<Q>>;
+use super::thread_nets::{ForThreads, ThreadNets};
+use super::translate::Through;
+
+pub use crate::engines::BoxedEngine;
 
 /// What is known about one engine.
 pub struct Row<Q: Question + 'static> {
@@ -203,6 +205,13 @@ fn if_sequential(task: &Task, engine: impl Engine + 'static) -> Option<BoxedEngi
     (!task.program.starts_threads).then(|| Box::new(engine) as BoxedEngine<Task>)
 }
 
+/// Nets decide programs with threads.
+fn through_net(bounds: Bounds) -> BoxedEngine<Task> {
+    let name = "nets";
+    let translator = ThreadNets::new(name, bounds.unwind);
+    Box::new(Through { name, translator, engine: Box::new(ForThreads) })
+}
+
 const SEQUENTIAL: &str = "sequential programs";
 
 impl HasEngines for Task {
@@ -328,6 +337,21 @@ impl HasEngines for Task {
                 race: |task, bounds| {
                     let engine = pdr::Pdr::within(bounds);
                     task.program.starts_threads.then(|| Box::new(engine) as _)
+                },
+                ..Portfolio::NEVER
+            },
+        },
+        Row {
+            name: "nets",
+            idea: "a net whose tokens are threads, decided by the engines for nets; good where single threads have few states",
+            accepts: "programs with any number of threads; recursion with `--unwind`",
+            shows: Shows::Both,
+            evidence: "universal clauses",
+            make: |bounds| through_net(bounds),
+            portfolio: Portfolio {
+                race: |task, bounds| {
+                    let fits = task.program.starts_threads && task.threads.is_none();
+                    fits.then(|| through_net(bounds))
                 },
                 ..Portfolio::NEVER
             },

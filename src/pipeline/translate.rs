@@ -6,12 +6,11 @@
 //! certified against the original question, so that translations need not be trusted.
 
 use crate::budget::Budget;
-use crate::engines::{Engine, Question, VerdictOn};
+use crate::engines::{BoxedEngine, Engine, Question, VerdictOn};
 use crate::lift::Unliftable;
 use crate::progress::Progress;
 use crate::reason::Reason;
 
-use super::table::BoxedEngine;
 use super::{Reductions, Route, decide};
 
 /// A question that stands for another one.
@@ -34,6 +33,14 @@ pub trait Translation<From: Question, To: Question>: Send + Sync {
 
 /// A way to turn questions of one kind into questions of another.
 pub trait Translator<From: Question, To: Question>: Send + Sync {
+    /// Checks whether questions of this kind can be translated.
+    ///
+    /// # Errors
+    /// Why this one cannot.
+    fn accepts(&self, _question: &From) -> Result<(), Reason> {
+        Ok(())
+    }
+
     /// The question that stands for this one.
     ///
     /// # Errors
@@ -42,6 +49,7 @@ pub trait Translator<From: Question, To: Question>: Send + Sync {
         &self,
         question: &'q From,
         budget: &Budget,
+        progress: &dyn Progress,
     ) -> Result<Box<dyn Translation<From, To> + 'q>, Reason>;
 }
 
@@ -60,13 +68,17 @@ impl<From: Question, To: Route, T: Translator<From, To>> Engine<From> for Throug
         self.name
     }
 
+    fn accepts(&self, question: &From) -> Result<(), Reason> {
+        self.translator.accepts(question)
+    }
+
     /// The translated question is reduced, not the original one.
     fn reduction(&self) -> Option<From::Keep> {
         None
     }
 
     fn search(&self, question: &From, budget: &Budget, progress: &dyn Progress) -> VerdictOn<From> {
-        let translation = match self.translator.translate(question, budget) {
+        let translation = match self.translator.translate(question, budget, progress) {
             Ok(translation) => translation,
             Err(reason) => return reason.into(),
         };
@@ -100,6 +112,7 @@ mod tests {
             &self,
             question: &'q Net,
             _budget: &Budget,
+            _progress: &dyn Progress,
         ) -> Result<Box<dyn Translation<Net, Net> + 'q>, Reason> {
             if question.targets.is_empty() {
                 return Err(Reason::GaveUp("there is no target".to_owned()));

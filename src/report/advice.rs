@@ -11,7 +11,9 @@ pub fn advice(reason: &Reason) -> Option<&'static str> {
         Reason::UnboundedThreads => Some("bound the number of threads that live at once with `--threads N`"),
         Reason::UnboundedTokens => Some("choose an engine for any number of tokens with `--engine`"),
         Reason::GaveUp(_) => Some("try another engine with `--engine`, or all of them with `--engine auto`"),
-        Reason::SequentialOnly { .. } | Reason::ThreadsOnly { .. } => Some("let `--engine auto` choose one"),
+        Reason::SequentialOnly { .. } | Reason::ThreadsOnly { .. } | Reason::AnyNumberOnly { .. } => {
+            Some("let `--engine auto` choose one")
+        }
         Reason::DiagramsFull { .. } => {
             Some("give it more memory with `--memory MB`, or choose another engine with `--engine`")
         }

@@ -21,6 +21,8 @@
 //! | [`formula`] | the large steps of one thread, as formulas |
 //! | [`mod@print`] | thread systems as text |
 //! | [`schedule`] | from schedules to runs with values |
+//! | [`nets`] | thread systems with few states as nets |
+//! | [`mod@matching`] | threads that satisfy conditions, each another one |
 //!
 //! Both reductions can be switched off ([`Reductions`]): then all variables matter, and every location is a cut.
 
@@ -28,6 +30,8 @@ pub mod explicit;
 pub mod formula;
 mod inline;
 pub mod large_steps;
+pub mod matching;
+pub mod nets;
 pub mod print;
 pub mod relevance;
 pub mod schedule;

@@ -45,6 +45,32 @@ impl Bits {
         self.trim();
     }
 
+    /// Sets all variables to true that are in `other`.
+    pub fn join(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word |= other);
+    }
+
+    /// Sets all variables to false that are in `other`.
+    pub fn remove(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(word, other)| *word &= !other);
+        self.trim();
+    }
+
+    /// Whether some variable is true in both.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).any(|(word, other)| word & other != 0)
+    }
+
+    /// Whether all true variables are true in `other`.
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.0.len() <= other.0.len() && self.0.iter().zip(&other.0).all(|(word, other)| word & !other == 0)
+    }
+
     /// The positions of the true variables, in order.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
@@ -93,7 +119,13 @@ mod tests {
         let mut other = Bits::default();
         other.set(3, true);
         assert_eq!(bits, other);
-        other.set(3, false);
+        other.join(&Bits::ones(2));
+        assert_eq!(other.iter().collect::<Vec<_>>(), [0, 1, 3]);
+        assert!(Bits::ones(2).is_subset(&other) && !other.is_subset(&Bits::ones(2)));
+        other.remove(&Bits::ones(2));
+        assert_eq!(other, bits);
+        assert!(other.meets(&Bits::ones(4)) && !other.meets(&Bits::ones(3)));
+        other.keep(&Bits::default());
         assert!(other.is_zero() && !other.get(1000));
     }
 }

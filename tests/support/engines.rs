@@ -69,18 +69,23 @@ pub fn run(source: &Source, options: &Options, engine: Choice<Task>) -> Result<S
 
 /// Why an engine may have no answer to a small program: its name and a part of the sentence that it gives.
 /// Everything else that an engine does not decide is a bug.
-const EXCUSES: [(&str, &str); 6] = [
+const EXCUSES: [(&str, &str); 9] = [
     ("bmc", "a proof needs"),
     ("counter", "starts no threads"),
     ("counter", "recursi"),
     ("kinduction", "a proof needs"),
     ("kinduction", "recursi"),
     ("kinduction", "inlined"),
+    ("nets", "conditions on other threads"),
+    ("nets", "recursi"),
+    ("nets", "too many to list"),
 ];
 
 /// Whether an engine is known to give up for this reason.
 pub fn may_give_up(engine: &str, reason: &Reason) -> bool {
     let sentence = reason.to_string();
-    matches!(reason, Reason::Timeout(_) | Reason::Memory { .. } | Reason::ThreadsOnly { .. })
+    let is_for_others = matches!(reason, Reason::ThreadsOnly { .. } | Reason::AnyNumberOnly { .. });
+    is_for_others
+        || matches!(reason, Reason::Timeout(_) | Reason::Memory { .. })
         || EXCUSES.iter().any(|(name, part)| *name == engine && sentence.contains(part))
 }

@@ -230,6 +230,7 @@ fn reason_kind(reason: &crate::reason::Reason) -> &'static str {
         Reason::GaveUp(_) => "gave-up",
         Reason::EngineFailed { .. } => "engine-failed",
         Reason::ThreadsOnly { .. } => "threads-only",
+        Reason::AnyNumberOnly { .. } => "any-number-only",
         Reason::Unwound { .. } => "unwound",
         Reason::UnboundedRecursion { .. } => "unbounded-recursion",
         Reason::TooLargeToCheck { .. } => "too-large-to-check",

@@ -55,11 +55,14 @@ pub struct Mcov {
     pub alone: bool,
     /// The amount of work from which on a round uses a second thread. The answer does not depend on it.
     pub worth_a_thread: u64,
+    /// When the oracle has finished, the net is decided. This is the amount of work that may still be spent to find a
+    /// proof that is smaller than the coverability set.
+    pub after_the_oracle: u64,
 }
 
 impl Mcov {
     /// The default settings.
-    pub const USUAL: Self = Self { alone: false, worth_a_thread: 8_000 };
+    pub const USUAL: Self = Self { alone: false, worth_a_thread: 8_000, after_the_oracle: 200_000 };
 }
 
 impl Default for Mcov {
@@ -71,10 +74,6 @@ impl Default for Mcov {
 /// The amount of work on each side in a round; it grows from the first number to the last. Before the first round,
 /// the oracle alone does the work of one round.
 const ROUND: std::ops::RangeInclusive<u64> = 500..=100_000;
-
-/// When the oracle has finished, the net is decided. This is the amount of work that may still be spent to find a
-/// proof that is smaller than the coverability set.
-const AFTER_THE_ORACLE: u64 = 200_000;
 
 impl Engine<Net> for Mcov {
     fn name(&self) -> &'static str {
@@ -101,7 +100,7 @@ impl Engine<Net> for Mcov {
                 let run = run_to_target(&oracle.tree, node, budget);
                 return self.answer(net, run, budget, progress);
             }
-            if oracle.is_done && graph.work > *enough.get_or_insert(graph.work + AFTER_THE_ORACLE) {
+            if oracle.is_done && graph.work >= *enough.get_or_insert(graph.work + self.after_the_oracle) {
                 let limits = oracle.tree.active_ideals().map(Ideal::to_evidence).collect();
                 return NetVerdict::Safe(NetCertificate::CoverabilitySet(limits));
             }
