@@ -29,7 +29,7 @@ use std::collections::BinaryHeap;
 
 use super::Engine;
 use crate::budget::Budget;
-use crate::evidence::threads::{ThreadCube as Condition, UniversalClause};
+use crate::evidence::threads::UniversalClause;
 use crate::evidence::trace::Violation;
 use crate::evidence::{Certificate, Reason, ThreadInvariant, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -40,7 +40,7 @@ use crate::threads::schedule::{Schedule, concretise};
 use crate::threads::{Reductions, StepId, ThreadSystem};
 use cube::{Cube, Part, by_size};
 use role::Role;
-use transition::{Before, Clause, Found, Reply, Transition, known_holding};
+use transition::{Before, Clause, Found, Reply, Transition};
 
 /// Property-directed reachability for programs with threads.
 #[derive(Debug)]
@@ -173,35 +173,10 @@ impl Search<'_> {
                 clauses.sort_by(|a, b| by_size(&a.cube, &b.cube));
                 let mut clauses: Vec<UniversalClause> =
                     clauses.into_iter().map(|clause| clause.cube.clause()).collect();
-                clauses.splice(0..0, self.facts_about_holding().into_iter().chain(self.fact_about_number()));
+                clauses.splice(0..0, self.system.facts_about_control());
                 return Ok(Outcome::Proved(clauses));
             }
         }
-    }
-
-    /// Where a thread holds the system, or does not, as clauses.
-    fn facts_about_holding(&self) -> Vec<UniversalClause> {
-        let mut clauses = Vec::new();
-        for holds in [true, false] {
-            let cuts = self.transition.cuts.iter().enumerate();
-            let cuts = cuts.filter(|(_, cut)| known_holding(self.system, **cut) == Some(!holds));
-            let cuts: Vec<u32> = cuts.map(|(number, _)| number as u32).collect();
-            if !cuts.is_empty() {
-                let thread = Condition { cuts, values: Vec::new(), holds: Some(holds) };
-                clauses.push(UniversalClause { threads: vec![thread], ..UniversalClause::default() });
-            }
-        }
-        clauses
-    }
-
-    /// If control never comes to a statement that starts a thread: there are no two threads.
-    fn fact_about_number(&self) -> Option<UniversalClause> {
-        let anywhere = || {
-            let cuts = (0..self.transition.cuts.len() as u32).collect();
-            Condition { cuts, ..Condition::default() }
-        };
-        let threads = vec![anywhere(), anywhere()];
-        (!self.transition.creates).then(|| UniversalClause { threads, ..UniversalClause::default() })
     }
 
     fn violation(&mut self, level: usize) -> Result<Option<Found>, Reason> {

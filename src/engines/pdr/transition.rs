@@ -14,7 +14,7 @@ use crate::evidence::trace::Violation;
 use crate::model::Var;
 use crate::reason::Reason;
 use crate::threads::formula::{Blocks, Creation, Instance};
-use crate::threads::{Bits, Holding, Location, StepId, ThreadSystem};
+use crate::threads::{Bits, Location, StepId, ThreadSystem};
 
 /// A thread, as literals: before or after the step.
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl<'a> Transition<'a> {
         let system = blocks.system;
         let cuts: Vec<Location> = system.cuts().collect();
         let live: Vec<Bits> = cuts.iter().map(|&cut| system.live(cut).clone()).collect();
-        let creates = system.steps().iter().any(|step| step.creates.is_some());
+        let creates = system.creates_threads();
         let most =
             if creates { system.task.threads.map_or(usize::MAX, |most| most.max(1) as usize) } else { 1 };
         let width = system.width as usize;
@@ -213,7 +213,7 @@ impl<'a> Transition<'a> {
         self.solver.add_clause(&[!vector.holds, self.held[0]]);
         self.solver.add_clause(&[!vector.holds, vector.alive]);
         for (cut, location) in self.cuts.iter().enumerate() {
-            match known_holding(self.system, *location) {
+            match self.system.known_holding(*location) {
                 Some(true) => self.solver.add_clause(&[!vector.at[cut], vector.holds]),
                 Some(false) => self.solver.add_clause(&[!vector.at[cut], !vector.holds]),
                 None => {}
@@ -760,16 +760,5 @@ impl<'a> Transition<'a> {
             }
             _ => {}
         }
-    }
-}
-
-/// Whether a thread at a cut holds the system, if that is known. The thread with which the program starts holds nothing.
-/// With the Getafix global it also depends on the value of the global, which clauses have to find out about.
-pub(super) fn known_holding(system: &ThreadSystem<'_>, cut: Location) -> Option<bool> {
-    match system.holding(cut) {
-        _ if system.program().atomic_flag.is_some() => None,
-        Holding::Always if cut != system.start => Some(true),
-        Holding::Never => Some(false),
-        Holding::Always | Holding::Mixed => None,
     }
 }
