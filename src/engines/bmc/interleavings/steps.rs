@@ -17,6 +17,8 @@
 //!    exchanged. If the second one violates the property, the first one is not needed.
 //!    Slots are the same after the exchange, since steps that start threads are dependent on all others.
 
+mod anywhere;
+
 use std::collections::BTreeMap;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
@@ -37,7 +39,7 @@ const FEW_VALUES: usize = 8;
 
 /// How many threads there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(in crate::engines) struct Extent {
     /// The number of slots.
     pub slots: usize,
     /// Whether no more threads are allowed, so that starting one does nothing.
@@ -45,7 +47,7 @@ pub(super) struct Extent {
 }
 
 /// What a question found.
-pub(super) enum Found {
+pub(in crate::engines) enum Found {
     /// No violation at this depth.
     Nothing,
     /// There are no runs of this length.
@@ -67,6 +69,7 @@ struct Slot {
     lives: Term,
 }
 
+#[derive(Clone)]
 struct State {
     shared: Vec<Term>,
     slots: Vec<Slot>,
@@ -74,7 +77,7 @@ struct State {
     held: Term,
 }
 
-pub(super) struct Unrolling<'a> {
+pub(in crate::engines) struct Unrolling<'a> {
     blocks: &'a Blocks<'a>,
     system: &'a ThreadSystem<'a>,
     independence: &'a Independence,
@@ -88,6 +91,10 @@ pub(super) struct Unrolling<'a> {
     /// Whether runs were left out that need more slots.
     lacks_slots: bool,
     is_closed: bool,
+    /// Whether runs begin anywhere and not at the start; then no runs are left out.
+    is_anywhere: bool,
+    /// If so, the states before each step.
+    history: Vec<State>,
 }
 
 /// A thread that comes to a slot: the one that moved, or a new one.
@@ -142,6 +149,8 @@ impl<'a> Unrolling<'a> {
             steps: Vec::new(),
             lacks_slots: false,
             is_closed: false,
+            is_anywhere: false,
+            history: Vec::new(),
         };
         unrolling.require(initial);
         unrolling.step();
@@ -244,7 +253,11 @@ impl<'a> Unrolling<'a> {
     /// One more large step.
     fn step(&mut self) {
         let moves = self.choose_mover();
-        self.order_equal_threads(&moves);
+        if self.is_anywhere {
+            self.history.push(self.state.clone());
+        } else {
+            self.order_equal_threads(&moves);
+        }
         let blocks = self.blocks;
         let (copies, values) = self.copy_blocks(&moves);
         let mut reached: Vec<Reached<'a>> = Vec::new();
@@ -275,7 +288,9 @@ impl<'a> Unrolling<'a> {
             held_before: self.state.held,
         };
         self.apply(&mut step, &reached, &values);
-        self.order_independent_steps(&step);
+        if !self.is_anywhere {
+            self.order_independent_steps(&step);
+        }
         self.steps.push(step);
     }
 
@@ -305,12 +320,11 @@ impl<'a> Unrolling<'a> {
                 self.exclude(&[one, other]);
             }
         }
-        // Who holds the system goes on.
-        if let Some(last) = self.steps.last().map(|step| step.moves.clone()) {
-            let held = self.state.held;
-            for (&before, &now) in last.iter().zip(&moves) {
-                self.exclude(&[held, before, !now]);
-            }
+        // Who holds the system goes on. Before the first step, that is the thread in the first slot.
+        let last = self.steps.last().map_or_else(|| vec![Term::TRUE], |step| step.moves.clone());
+        let held = self.state.held;
+        for (&before, &now) in last.iter().zip(&moves) {
+            self.exclude(&[held, before, !now]);
         }
         moves
     }
