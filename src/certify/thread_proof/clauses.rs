@@ -46,7 +46,7 @@ fn check_steps(checked: &Checked<'_>, clauses: &[UniversalClause], no_violation:
             return reject("no thread can be at this cut");
         };
         let from = (&slots.globals[..], &slots.values[..]);
-        let walked = Walk::run(checked, &mut questions.terms, stack, from, pair.1)?;
+        let walked = Walk::run(checked, &mut questions.terms, stack, from, pair.1, None)?;
         let mut step = LargeStep { checked, clauses, questions, slots, walked };
         let kept = if no_violation { step.violates_nothing() } else { Ok(()) };
         let kept = kept.and_then(|()| step.keeps_all());

@@ -121,17 +121,11 @@ impl<'a> System<'a> {
                     continue;
                 }
                 let from = (&state.globals[..], &values[..]);
-                let walked = Walk::run(self.checked, terms, stack, from, holds)?;
+                let walked = Walk::run(self.checked, terms, stack, from, holds, Some(is_full))?;
                 let violated = terms.arena.and(here, walked.violation);
                 violation = terms.arena.or(violation, violated);
                 for arrival in walked.arrivals {
-                    let fits = match arrival.creation {
-                        Creation::None => Term::TRUE,
-                        Creation::AtBound => is_full,
-                        Creation::New(_) => !is_full,
-                    };
-                    let guard = terms.arena.and(arrival.guard, fits);
-                    let taken = terms.arena.and(here, guard);
+                    let taken = terms.arena.and(here, arrival.guard);
                     if taken != Term::FALSE {
                         arrivals.push((taken, arrival));
                     }
