@@ -13,6 +13,7 @@
 use crate::budget::Budget;
 use crate::engines::bmc::interleavings::independence::Independence;
 use crate::engines::bmc::interleavings::steps::{Extent, Found, Unrolling};
+use crate::engines::pdr;
 use crate::evidence::threads::ThreadInduction;
 use crate::evidence::{Certificate, Reason, ThreadInvariant, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -39,7 +40,14 @@ pub(super) fn induct(task: &Task, depth: Option<u32>, budget: &Budget, progress:
     };
     let blocks = Blocks::new(&system);
     let independence = Independence::of(&blocks);
-    let facts = system.facts_about_control();
+    let mut facts = system.facts_about_control();
+    match pdr::facts(&blocks, budget) {
+        Ok(found) => {
+            progress.count("facts about single threads", found.len() as u64);
+            facts.extend(found);
+        }
+        Err(reason) => return reason.into(),
+    }
     let threads = if system.creates_threads() { bound } else { 1 };
     let mut base = Unrolling::new(&blocks, &independence, Extent { slots: threads, is_bound: true }, budget);
     let mut step = Unrolling::anywhere(&blocks, &independence, threads, &facts, budget);

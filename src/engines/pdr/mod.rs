@@ -51,11 +51,13 @@ pub struct Pdr {
     pub unwind: Option<u32>,
     /// After so many questions to the solver the engine gives up.
     pub most_questions: u64,
+    /// Whether the search begins with facts about single threads.
+    pub facts: bool,
 }
 
 impl Default for Pdr {
     fn default() -> Self {
-        Self { reductions: Reductions::ALL, unwind: None, most_questions: u64::MAX }
+        Self { reductions: Reductions::ALL, unwind: None, most_questions: u64::MAX, facts: false }
     }
 }
 
@@ -86,8 +88,9 @@ impl Engine for Pdr {
             progress,
             levels: vec![Vec::new(), Vec::new()],
             obligations: Vec::new(),
+            facts: Vec::new(),
         };
-        let outcome = search.run();
+        let outcome = search.begin(self.facts).and_then(|()| search.run());
         progress.count("levels", search.levels.len() as u64 - 1);
         progress.count("SAT questions about steps", search.transition.asked);
         match outcome {
@@ -146,6 +149,8 @@ struct Search<'a> {
     /// Clauses by the highest level at which they are known to hold; level 0 is the start and has none.
     levels: Vec<Vec<Clause>>,
     obligations: Vec<Obligation>,
+    /// Clauses that hold in all states in reach.
+    facts: Vec<UniversalClause>,
 }
 
 /// The assumption about the state before a step into level `level`.
@@ -153,7 +158,25 @@ fn below(level: usize) -> Before {
     if level <= 1 { Before::Start } else { Before::Level(level - 1) }
 }
 
+/// Facts about single threads: for every cut, which variables are constant, equal or opposite.
+///
+/// # Errors
+/// If the budget is used up.
+pub(super) fn facts(blocks: &Blocks<'_>, budget: &Budget) -> Result<Vec<UniversalClause>, Reason> {
+    Transition::new(blocks, u64::MAX, budget).find_facts()
+}
+
 impl Search<'_> {
+    fn begin(&mut self, with_facts: bool) -> Result<(), Reason> {
+        self.facts = self.system.facts_about_control();
+        if with_facts {
+            let facts = self.transition.find_facts()?;
+            self.progress.count("facts about single threads", facts.len() as u64);
+            self.facts.extend(facts);
+        }
+        Ok(())
+    }
+
     fn run(&mut self) -> Result<Outcome, Reason> {
         if let Some(found) = self.transition.violation(Before::Start, &[])? {
             let first = self.obligation(found, None);
@@ -173,7 +196,7 @@ impl Search<'_> {
                 clauses.sort_by(|a, b| by_size(&a.cube, &b.cube));
                 let mut clauses: Vec<UniversalClause> =
                     clauses.into_iter().map(|clause| clause.cube.clause()).collect();
-                clauses.splice(0..0, self.system.facts_about_control());
+                clauses.splice(0..0, self.facts.iter().cloned());
                 return Ok(Outcome::Proved(clauses));
             }
         }
