@@ -32,13 +32,26 @@ fn task_as_written(text: &str) -> Result<Task, String> {
         .map_err(|findings| cusp::diagnostic::render(&source, &findings, false))
 }
 
+/// Compares the engine with the explicit one, with and without facts.
 fn compare(task: &Task, reductions: Reductions) -> Result<(), String> {
+    if !task.program.starts_threads {
+        return Ok(());
+    }
     let budget = Budget::unlimited();
     let expected = match Explicit::default().run(task, &budget, &Quiet) {
         Verdict::Unknown(_) => return Ok(()),
         verdict => verdict.word(),
     };
-    let verdict = Pdr { reductions, most_questions: 4_000, ..Pdr::default() }.run(task, &budget, &Quiet);
+    for facts in [false, true] {
+        let engine = Pdr { reductions, most_questions: 4_000, facts, ..Pdr::default() };
+        let verdict = engine.run(task, &budget, &Quiet);
+        agrees(task, expected, verdict).map_err(|why| format!("with facts: {facts}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn agrees(task: &Task, expected: &str, verdict: Verdict) -> Result<(), String> {
+    let budget = Budget::unlimited();
     let word = verdict.word();
     if let Verdict::Unknown(unknown) = &verdict {
         return if matches!(unknown.reason, cusp::evidence::Reason::GaveUp(_)) {

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::certify::{Certified, Rejection, certify};
 use crate::check::prepare_within;
 use crate::evidence::text::{self, Evidence};
-use crate::evidence::{Certificate, Trace, Verdict};
+use crate::evidence::{Certificate, ThreadInvariant, ThreadProof, Trace, Verdict};
 use crate::model::Task;
 use crate::progress::Progress;
 use crate::report::output::Output;
@@ -183,6 +183,17 @@ fn of_certificate(task: &Task, certificate: &Certificate) -> String {
             proof.cuts.len(),
             proof.different.len()
         ),
+        Certificate::Threads(ThreadProof { cuts, invariant: ThreadInvariant::Induction(proof), .. }) => {
+            format!(
+                "nobody can notice where between two cuts a thread is, the facts hold in reach, no run violates the \
+             property in its first {} large steps, and none does after {} more between different states (facts: {}, \
+             cuts: {})",
+                proof.k,
+                proof.k,
+                proof.facts.len(),
+                cuts.len()
+            )
+        }
         Certificate::Threads(proof) => {
             let (what, count) = proof.invariant.size();
             format!(

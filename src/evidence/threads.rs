@@ -80,6 +80,8 @@ pub enum ThreadInvariant {
     Clauses(Vec<UniversalClause>),
     /// For some multisets of cuts, the states that satisfy a formula.
     Formulas(ControlStates),
+    /// No states are named: the property is inductive over several large steps.
+    Induction(ThreadInduction),
 }
 
 impl ThreadInvariant {
@@ -90,6 +92,7 @@ impl ThreadInvariant {
             Self::States(listed) => ("states", listed.states.len()),
             Self::Clauses(clauses) => ("clauses", clauses.len()),
             Self::Formulas(sets) => ("formulas", sets.sets.len()),
+            Self::Induction(induction) => ("steps", induction.k as usize),
         }
     }
 }
@@ -163,6 +166,33 @@ pub struct ControlState {
     pub holder: Option<u32>,
     /// The condition on the values.
     pub condition: Literal,
+}
+
+/// A proof by induction over `k` large steps, for a bounded number of threads.
+///
+/// Two states are *alike* if, with their threads in some order, they agree about the globals that are not ignored, the
+/// cuts of the threads, who holds the system, and the values at the positions that are listed for these cuts. Here
+/// a run may replace its state by one that is alike before each step; so values at other positions are arbitrary.
+///
+/// Accepted if
+/// - the facts hold at the start, and large steps from states that satisfy all of them lead to such states;
+/// - base: no run from the start makes fewer than `k` large steps and then one that violates the property;
+/// - one of these: no run from the start makes `k` large steps; or step: no run through `k + 1` states, of which no two
+///   are alike and the first of which satisfies all facts, violates the property in the large step behind them, but not before.
+///
+/// Why that is enough. A violation is reached by a run all of whose states are in reach without replacements, so all
+/// satisfy the facts. Take a shortest run to a violation all of whose states are alike to some that satisfy the facts.
+/// By the base it makes at least `k` large steps, which the first alternative excludes. No two of its states are alike,
+/// or what lies between them could be left out. So its last `k` large steps, and the one that violates the property,
+/// contradict the step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadInduction {
+    /// The number of large steps before the one that must not violate the property.
+    pub k: u32,
+    /// For every cut, the positions of values that tell states apart, in order.
+    pub positions: Vec<Vec<u32>>,
+    /// Clauses that hold in all states in reach.
+    pub facts: Vec<UniversalClause>,
 }
 
 /// A thread at a cut.

@@ -313,8 +313,8 @@ impl HasEngines for Task {
         },
         Row {
             name: "kinduction",
-            idea: "base case and step case over loop heads, calls inlined; states have to differ only where needed",
-            accepts: "sequential programs without recursion",
+            idea: "base case and step case over loop heads, calls inlined; states have to differ only where needed; with threads, over large steps",
+            accepts: "programs without recursion; with threads, a bounded number",
             shows: Shows::Both,
             evidence: "k-inductive",
             make: |Bounds { depth, .. }| Box::new(kinduction::KInduction { depth }),

@@ -94,6 +94,9 @@ fn proof(certificate: &Certificate) -> String {
             ThreadInvariant::States(listed) => counted(Count::from(listed.states.len()), "state"),
             ThreadInvariant::Clauses(clauses) => counted(Count::from(clauses.len()), "clause"),
             ThreadInvariant::Formulas(sets) => counted(Count::from(sets.sets.len()), "formula"),
+            ThreadInvariant::Induction(proof) => {
+                format!("induction over {}", counted(Count::from(proof.k as usize), "step"))
+            }
         },
     }
 }

@@ -19,6 +19,7 @@
 //! | [`large_steps`] | the locations between which nobody can notice what a thread does: the *cuts* |
 //! | [`explicit`] | the large steps of one thread, state by state |
 //! | [`formula`] | the large steps of one thread, as formulas |
+//! | `facts` | what control alone says about all states at cuts, as clauses |
 //! | [`mod@print`] | thread systems as text |
 //! | [`schedule`] | from schedules to runs with values |
 //! | [`nets`] | thread systems with few states as nets |
@@ -27,6 +28,7 @@
 //! Both reductions can be switched off ([`Reductions`]): then all variables matter, and every location is a cut.
 
 pub mod explicit;
+mod facts;
 pub mod formula;
 mod inline;
 pub mod large_steps;

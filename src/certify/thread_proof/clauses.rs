@@ -20,6 +20,15 @@ use crate::model::Var;
 
 /// Checks that the states that satisfy all clauses are an inductive set without a violation.
 pub(super) fn check(checked: &Checked<'_>, clauses: &[UniversalClause]) -> Result<(), Stop> {
+    check_steps(checked, clauses, true)
+}
+
+/// Checks that the states that satisfy all clauses are an inductive set.
+pub(super) fn check_facts(checked: &Checked<'_>, clauses: &[UniversalClause]) -> Result<(), Stop> {
+    if clauses.is_empty() { Ok(()) } else { check_steps(checked, clauses, false) }
+}
+
+fn check_steps(checked: &Checked<'_>, clauses: &[UniversalClause], no_violation: bool) -> Result<(), Stop> {
     let control = checked.control;
     for (number, clause) in clauses.iter().enumerate() {
         let cuts = clause.threads.iter().flat_map(|cube| &cube.cuts);
@@ -37,9 +46,11 @@ pub(super) fn check(checked: &Checked<'_>, clauses: &[UniversalClause]) -> Resul
             return reject("no thread can be at this cut");
         };
         let from = (&slots.globals[..], &slots.values[..]);
-        let walked = Walk::run(checked, &mut questions.terms, stack, from, pair.1)?;
+        let walked = Walk::run(checked, &mut questions.terms, stack, from, pair.1, None)?;
         let mut step = LargeStep { checked, clauses, questions, slots, walked };
-        step.check().map_err(|stop| stop.at(format_args!("large steps from cut {}", pair.0)))?;
+        let kept = if no_violation { step.violates_nothing() } else { Ok(()) };
+        let kept = kept.and_then(|()| step.keeps_all());
+        kept.map_err(|stop| stop.at(format_args!("large steps from cut {}", pair.0)))?;
     }
     Ok(())
 }
@@ -97,11 +108,17 @@ struct Roles {
 }
 
 impl LargeStep<'_> {
-    fn check(&mut self) -> Result<(), Stop> {
+    fn violates_nothing(&mut self) -> Result<(), Stop> {
         let violation = self.walked.violation;
-        if !self.slots.is_impossible(&mut self.questions, self.clauses, violation, 0)? {
-            return reject("the property may be violated");
+        if self.slots.is_impossible(&mut self.questions, self.clauses, violation, 0)? {
+            Ok(())
+        } else {
+            reject("the property may be violated")
         }
+    }
+
+    /// Checks that all clauses hold after the step.
+    fn keeps_all(&mut self) -> Result<(), Stop> {
         for (number, clause) in self.clauses.iter().enumerate() {
             // Equal conditions are interchangeable.
             let is_first = |&i: &usize| !clause.threads[..i].contains(&clause.threads[i]);

@@ -100,6 +100,8 @@ pub(super) struct Executor<'a> {
     pub visibility: &'a Visibility<'a>,
     /// For every cut, whether the value at each position is fixed.
     pub fixed: Vec<Vec<bool>>,
+    /// Whether there are few enough threads to start another one.
+    pub may_start: bool,
 }
 
 /// The one value that is possible, `None` if both are, or the variable on which that depends.
@@ -427,7 +429,7 @@ impl Executor<'_> {
         (0..count).map(copy).collect()
     }
 
-    /// The ways to start a thread with the given values, and the way not to.
+    /// The ways to start a thread with the given values, or the way not to if there are too many.
     fn started(
         &self,
         step: &Step,
@@ -437,13 +439,10 @@ impl Executor<'_> {
     ) -> Result<Vec<Draft>, Stop> {
         let Some(stack) = step.created else { return reject("no thread is started") };
         let control = self.control;
+        if !self.may_start {
+            return Ok(vec![Draft { creation: Creation::AtBound, ..draft.clone() }]);
+        }
         let mut drafts = Vec::new();
-        if control.task.threads.is_some() {
-            drafts.push(Draft { creation: Creation::AtBound, ..draft.clone() });
-        }
-        if control.task.threads.is_some_and(|bound| bound <= 1) {
-            return Ok(drafts);
-        }
         // The new thread's frame takes the place of the values while its `enforce` is looked at.
         let new = Draft { values, ..draft.clone() };
         let frame = enforces.then(|| control.stack(stack).top);

@@ -110,19 +110,15 @@ impl Checker<'_> {
             let before = self.instance(set.condition, &globals, &threads);
             let terms = &mut self.questions.terms;
             let from = (&globals[..], &threads[mover][..]);
-            let walked = Walk::run(self.checked, terms, stacks[mover], from, holds(mover))?;
+            let is_full = control.task.threads.is_some_and(|bound| stacks.len() >= bound as usize);
+            let is_full = Some(Term::constant(is_full));
+            let walked = Walk::run(self.checked, terms, stacks[mover], from, holds(mover), is_full)?;
             let violation = terms.arena.and(before, walked.violation);
             if !self.questions.is_impossible(violation)? {
                 return reject(format!("a large step of the thread at {mover} may violate the property"));
             }
             for arrival in &walked.arrivals {
-                let may_start = control.task.threads.is_none_or(|bound| stacks.len() < bound as usize);
-                let fits = match arrival.creation {
-                    Creation::None => true,
-                    Creation::AtBound => !may_start,
-                    Creation::New(_) => may_start,
-                };
-                if fits && !self.is_closed(set, &stacks, &threads, mover, arrival, before)? {
+                if !self.is_closed(set, &stacks, &threads, mover, arrival, before)? {
                     return reject(format!("a large step of the thread at {mover} leads to no listed state"));
                 }
             }

@@ -63,8 +63,9 @@ struct Checker<'a> {
     /// The rank of every state.
     ranks: FxHashMap<u32, (u32, u32)>,
     independence: Independence<'a>,
-    /// For the globals and a thread: all its large steps, or `None` if one of them may violate the property.
-    outcomes: FxHashMap<(u32, u32), Option<Vec<Outcome>>>,
+    /// For the globals and a thread, and whether there are few enough threads to start another one: all its large steps,
+    /// or `None` if one of them may violate the property.
+    outcomes: FxHashMap<(u32, u32, bool), Option<Vec<Outcome>>>,
     moves: Vec<PassiveMove>,
     /// What becomes of a thread by a passive move.
     images: FxHashMap<(u32, u32), Vec<u32>>,
@@ -95,7 +96,7 @@ impl<'a> Checker<'a> {
             positions.for_each(|&position| is_fixed[position as usize] = true);
             fixed.push(is_fixed);
         }
-        let executor = Executor { control, visibility, fixed };
+        let executor = Executor { control, visibility, fixed, may_start: true };
         let mut checker = Self {
             listed,
             large_steps,
@@ -324,20 +325,20 @@ impl<'a> Checker<'a> {
         visit: &mut dyn FnMut(&Self, Outcome, u32) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let mover = threads[position];
-        if !self.outcomes.contains_key(&(shared, mover)) {
+        let may_start = self.executor.control.task.threads.is_none_or(|bound| threads.len() < bound as usize);
+        let key = (shared, mover, may_start);
+        if !self.outcomes.contains_key(&key) {
+            self.executor.may_start = may_start;
             let outcomes = self.compute(shared, mover)?;
-            self.outcomes.insert((shared, mover), outcomes);
+            self.outcomes.insert(key, outcomes);
         }
-        let Some(Some(outcomes)) = self.outcomes.get(&(shared, mover)).cloned() else {
+        let Some(Some(outcomes)) = self.outcomes.get(&key).cloned() else {
             return reject(format!("a large step of thread {mover} may violate the property"));
         };
-        let may_start = self.executor.control.task.threads.is_none_or(|bound| threads.len() < bound as usize);
         let mut others = threads.to_vec();
         others.remove(position);
         for outcome in outcomes {
             let new = match outcome.new {
-                New::Thread(_) if !may_start => continue,
-                New::AtBound if may_start => continue,
                 New::Thread(new) => Some(new),
                 New::None | New::AtBound => None,
             };

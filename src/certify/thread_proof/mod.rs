@@ -15,6 +15,8 @@
 //! slots         several threads as terms, and clauses about them
 //! clauses       universal clauses
 //! formulas      formulas for multisets of cuts
+//! system        a bounded number of threads as terms, and their large steps
+//! induction     k-induction
 //! ```
 
 mod accesses;
@@ -23,10 +25,12 @@ mod clauses;
 mod control;
 mod explicit;
 mod formulas;
+mod induction;
 mod large_steps;
 mod listed;
 mod slots;
 mod symbolic;
+mod system;
 
 use super::Stop;
 use crate::budget::Budget;
@@ -53,5 +57,6 @@ pub(super) fn check(task: &Task, proof: &ThreadProof, budget: &Budget) -> Result
         ThreadInvariant::States(listed) => listed::check(&checked, listed),
         ThreadInvariant::Clauses(clauses) => clauses::check(&checked, clauses),
         ThreadInvariant::Formulas(sets) => formulas::check(&checked, sets),
+        ThreadInvariant::Induction(proof) => induction::check(&checked, proof),
     }
 }

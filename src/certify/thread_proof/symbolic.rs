@@ -90,16 +90,19 @@ pub(super) struct Walk<'a> {
     merged: BTreeMap<(Option<u32>, Creation), State>,
     arrivals: Vec<Arrival<'a>>,
     violation: Term,
+    is_full: Option<Term>,
 }
 
 impl<'a> Walk<'a> {
-    /// Walks from a stack, with these globals and values.
+    /// Walks from a stack, with these globals and values. `is_full` says whether there are too many threads to start
+    /// another one; if it is not known, both are possible where there is a bound.
     pub fn run(
         checked: &'a Checked<'a>,
         terms: &mut Terms,
         from: StackId,
         (globals, values): (&[Term], &[Term]),
         holds: bool,
+        is_full: Option<Term>,
     ) -> Result<Walked<'a>, Stop> {
         let mut walk = Self {
             checked,
@@ -107,6 +110,7 @@ impl<'a> Walk<'a> {
             merged: BTreeMap::new(),
             arrivals: Vec::new(),
             violation: Term::FALSE,
+            is_full,
         };
         let state = State {
             guard: Term::TRUE,
@@ -197,7 +201,11 @@ impl<'a> Walk<'a> {
                 let bound = control.task.threads;
                 if bound.is_some() {
                     // With a bound of one thread, none can be started.
-                    let choice = if bound > Some(1) { terms.fresh() } else { Term::FALSE };
+                    let choice = match self.is_full {
+                        Some(is_full) => !is_full,
+                        None if bound > Some(1) => terms.fresh(),
+                        None => Term::FALSE,
+                    };
                     let create = terms.arena.and(state.guard, choice);
                     let skip = terms.arena.and(state.guard, !choice);
                     let skipped = State { guard: skip, ..state.clone() };

@@ -29,7 +29,7 @@
 //! Places that were expanded in earlier rounds are expanded in later rounds without a new question to the solver.
 
 mod growth;
-mod interleavings;
+pub(super) mod interleavings;
 mod path;
 mod proof;
 mod questions;

@@ -21,8 +21,11 @@
 //! as [errata 9](crate::errata::item_9) says. Violations happen inside blocks, so there is no assumption "the
 //! property holds in s0..sk": a run that completes a block step has not violated the property in it. The step is
 //! not tried for every `k`.
+//!
+//! Programs with a bounded number of threads are left to `interleavings`.
 
 mod case;
+mod interleavings;
 mod locations;
 mod replay;
 mod step;
@@ -30,7 +33,7 @@ mod step;
 use self::case::{Case, CaseAnswer};
 use self::locations::Locations;
 use self::step::Stepper;
-use super::{Engine, accepts_sequential, accepts_without_recursion};
+use super::{Engine, accepts_without_recursion};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, KInductive, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -55,7 +58,9 @@ impl Engine for KInduction {
     }
 
     fn accepts(&self, task: &Task) -> Result<(), Reason> {
-        accepts_sequential(task, NAME)?;
+        if task.program.starts_threads && task.threads.is_none() {
+            return Err(Reason::UnboundedThreads);
+        }
         accepts_without_recursion(task, NAME)
     }
 
@@ -65,6 +70,9 @@ impl Engine for KInduction {
     }
 
     fn search(&self, task: &Task, budget: &Budget, progress: &dyn Progress) -> Verdict {
+        if task.program.starts_threads {
+            return interleavings::induct(task, self.depth, budget, progress);
+        }
         let scopes = Scopes::of_whole_states(task);
         let blocks = Blocks::new(task, &scopes);
         let locations = match Locations::of(&blocks) {

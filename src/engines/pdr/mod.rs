@@ -29,7 +29,7 @@ use std::collections::BinaryHeap;
 
 use super::{Bounds, Engine};
 use crate::budget::Budget;
-use crate::evidence::threads::{ThreadCube as Condition, UniversalClause};
+use crate::evidence::threads::UniversalClause;
 use crate::evidence::trace::Violation;
 use crate::evidence::{Certificate, Reason, ThreadInvariant, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -40,7 +40,7 @@ use crate::threads::schedule::{Schedule, concretise};
 use crate::threads::{Reductions, StepId, ThreadSystem};
 use cube::{Cube, Part, by_size};
 use role::Role;
-use transition::{Before, Clause, Found, Reply, Transition, known_holding};
+use transition::{Before, Clause, Found, Reply, Transition};
 
 /// Property-directed reachability for programs with threads.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub struct Pdr {
     pub unwind: Option<u32>,
     /// After so many questions to the solver the engine gives up.
     pub most_questions: u64,
+    /// Whether the search begins with facts about single threads.
+    pub facts: bool,
 }
 
 impl Pdr {
@@ -63,7 +65,7 @@ impl Pdr {
 
 impl Default for Pdr {
     fn default() -> Self {
-        Self { reductions: Reductions::ALL, unwind: None, most_questions: u64::MAX }
+        Self { reductions: Reductions::ALL, unwind: None, most_questions: u64::MAX, facts: false }
     }
 }
 
@@ -95,8 +97,9 @@ impl Engine for Pdr {
             progress,
             levels: vec![Vec::new(), Vec::new()],
             obligations: Vec::new(),
+            facts: Vec::new(),
         };
-        let outcome = search.run();
+        let outcome = search.begin(self.facts).and_then(|()| search.run());
         progress.count("levels", search.levels.len() as u64 - 1);
         progress.count("SAT questions about steps", search.transition.asked);
         match outcome {
@@ -155,6 +158,8 @@ struct Search<'a> {
     /// Clauses by the highest level at which they are known to hold; level 0 is the start and has none.
     levels: Vec<Vec<Clause>>,
     obligations: Vec<Obligation>,
+    /// Clauses that hold in all states in reach.
+    facts: Vec<UniversalClause>,
 }
 
 /// The assumption about the state before a step into level `level`.
@@ -162,7 +167,25 @@ fn below(level: usize) -> Before {
     if level <= 1 { Before::Start } else { Before::Level(level - 1) }
 }
 
+/// Facts about single threads: for every cut, which variables are constant, equal or opposite.
+///
+/// # Errors
+/// If the budget is used up.
+pub(super) fn facts(blocks: &Blocks<'_>, budget: &Budget) -> Result<Vec<UniversalClause>, Reason> {
+    Transition::new(blocks, u64::MAX, budget).find_facts()
+}
+
 impl Search<'_> {
+    fn begin(&mut self, with_facts: bool) -> Result<(), Reason> {
+        self.facts = self.system.facts_about_control();
+        if with_facts {
+            let facts = self.transition.find_facts()?;
+            self.progress.count("facts about single threads", facts.len() as u64);
+            self.facts.extend(facts);
+        }
+        Ok(())
+    }
+
     fn run(&mut self) -> Result<Outcome, Reason> {
         if let Some(found) = self.transition.violation(Before::Start, &[])? {
             let first = self.obligation(found, None);
@@ -182,35 +205,10 @@ impl Search<'_> {
                 clauses.sort_by(|a, b| by_size(&a.cube, &b.cube));
                 let mut clauses: Vec<UniversalClause> =
                     clauses.into_iter().map(|clause| clause.cube.clause()).collect();
-                clauses.splice(0..0, self.facts_about_holding().into_iter().chain(self.fact_about_number()));
+                clauses.splice(0..0, self.facts.iter().cloned());
                 return Ok(Outcome::Proved(clauses));
             }
         }
-    }
-
-    /// Where a thread holds the system, or does not, as clauses.
-    fn facts_about_holding(&self) -> Vec<UniversalClause> {
-        let mut clauses = Vec::new();
-        for holds in [true, false] {
-            let cuts = self.transition.cuts.iter().enumerate();
-            let cuts = cuts.filter(|(_, cut)| known_holding(self.system, **cut) == Some(!holds));
-            let cuts: Vec<u32> = cuts.map(|(number, _)| number as u32).collect();
-            if !cuts.is_empty() {
-                let thread = Condition { cuts, values: Vec::new(), holds: Some(holds) };
-                clauses.push(UniversalClause { threads: vec![thread], ..UniversalClause::default() });
-            }
-        }
-        clauses
-    }
-
-    /// If control never comes to a statement that starts a thread: there are no two threads.
-    fn fact_about_number(&self) -> Option<UniversalClause> {
-        let anywhere = || {
-            let cuts = (0..self.transition.cuts.len() as u32).collect();
-            Condition { cuts, ..Condition::default() }
-        };
-        let threads = vec![anywhere(), anywhere()];
-        (!self.transition.creates).then(|| UniversalClause { threads, ..UniversalClause::default() })
     }
 
     fn violation(&mut self, level: usize) -> Result<Option<Found>, Reason> {

@@ -4,17 +4,20 @@
 //! A slot that a question does not use is empty. Program counters are one-hot over the cuts. Clauses with one thread are
 //! added for all slots, others for those slots only for which a model violates them.
 
+mod facts;
+
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
 use cusp_solvers::{Answer, Limits, SatSolver};
 
 use super::cube::{Cube, Part, State, ThreadCube, ThreadState};
 use super::role::{Role, Seat};
 use crate::budget::Budget;
+use crate::evidence::threads::UniversalClause;
 use crate::evidence::trace::Violation;
 use crate::model::Var;
 use crate::reason::Reason;
 use crate::threads::formula::{Blocks, Creation, Instance};
-use crate::threads::{Bits, Holding, Location, StepId, ThreadSystem};
+use crate::threads::{Bits, Location, StepId, ThreadSystem};
 
 /// A thread, as literals: before or after the step.
 #[derive(Clone)]
@@ -22,7 +25,7 @@ struct Vector {
     at: Vec<Lit>,
     alive: Lit,
     holds: Lit,
-    values: Vec<Option<Lit>>,
+    values: Vec<Lit>,
 }
 
 /// A thread that does not move.
@@ -103,6 +106,8 @@ pub(super) struct Transition<'a> {
     instances: Vec<(VarId, Term)>,
     choices: Vec<Lit>,
     passive: Vec<PassiveEnd>,
+    /// Clauses about one thread that hold before every step.
+    facts: Vec<UniversalClause>,
     /// Questions that were asked.
     pub asked: u64,
     most_questions: u64,
@@ -122,7 +127,7 @@ impl<'a> Transition<'a> {
         let system = blocks.system;
         let cuts: Vec<Location> = system.cuts().collect();
         let live: Vec<Bits> = cuts.iter().map(|&cut| system.live(cut).clone()).collect();
-        let creates = system.steps().iter().any(|step| step.creates.is_some());
+        let creates = system.creates_threads();
         let most =
             if creates { system.task.threads.map_or(usize::MAX, |most| most.max(1) as usize) } else { 1 };
         let width = system.width as usize;
@@ -162,6 +167,7 @@ impl<'a> Transition<'a> {
             instances: Vec::new(),
             choices: Vec::new(),
             passive: Vec::new(),
+            facts: Vec::new(),
             asked: 0,
             most_questions,
             cuts,
@@ -193,7 +199,7 @@ impl<'a> Transition<'a> {
             alive: self.lit(alive),
             at: at.iter().map(|&term| self.lit(term)).collect(),
             holds: self.lit(holds),
-            values: values.iter().map(|&term| (term != Term::FALSE).then(|| self.lit(term))).collect(),
+            values: values.iter().map(|&term| self.lit(term)).collect(),
         }
     }
 
@@ -213,7 +219,7 @@ impl<'a> Transition<'a> {
         self.solver.add_clause(&[!vector.holds, self.held[0]]);
         self.solver.add_clause(&[!vector.holds, vector.alive]);
         for (cut, location) in self.cuts.iter().enumerate() {
-            match known_holding(self.system, *location) {
+            match self.system.known_holding(*location) {
                 Some(true) => self.solver.add_clause(&[!vector.at[cut], vector.holds]),
                 Some(false) => self.solver.add_clause(&[!vector.at[cut], !vector.holds]),
                 None => {}
@@ -357,6 +363,7 @@ impl<'a> Transition<'a> {
             let after =
                 if self.passive.is_empty() { before.clone() } else { self.vector(&at, holds, &after) };
             self.watchers.push(Slot { before, after, allows });
+            self.assume_facts(self.watchers.len());
         }
     }
 
@@ -460,7 +467,7 @@ impl<'a> Transition<'a> {
             }
             for &(position, value) in &thread.values {
                 let lit = vector.values[position as usize];
-                clause.extend(lit.map(|lit| if value { !lit } else { lit }));
+                clause.push(if value { !lit } else { lit });
             }
             clause.extend(thread.holds.map(|holds| if holds { !vector.holds } else { vector.holds }));
         }
@@ -486,7 +493,7 @@ impl<'a> Transition<'a> {
             literals.push((vector.alive, Part::Thread(i)));
             for &(position, value) in &thread.values {
                 let lit = vector.values[position as usize];
-                literals.extend(lit.map(|lit| (signed(lit, value), Part::Value(i, position))));
+                literals.push((signed(lit, value), Part::Value(i, position)));
             }
             literals.extend(thread.holds.map(|holds| (signed(vector.holds, holds), Part::Holds(i))));
             for cut in self.every_cut.iter().filter(|&cut| !thread.cuts.get(cut)) {
@@ -521,7 +528,7 @@ impl<'a> Transition<'a> {
             let cut = vector.at.iter().position(|&at| self.solver.value(at)).unwrap_or_default();
             let mut values = Bits::default();
             for position in self.live[cut].iter() {
-                values.set(position, vector.values[position].is_some_and(|lit| self.solver.value(lit)));
+                values.set(position, self.solver.value(vector.values[position]));
             }
             ThreadState { cut, holds: self.solver.value(vector.holds), values }
         };
@@ -658,7 +665,7 @@ impl<'a> Transition<'a> {
         for (thread, &slot) in cube.threads.iter().zip(&seats) {
             let vector = self.before(slot);
             for &(position, value) in &thread.values {
-                assumptions.extend(vector.values[position as usize].map(|lit| signed(lit, value)));
+                assumptions.push(signed(vector.values[position as usize], value));
             }
         }
         self.solve(&assumptions)
@@ -682,7 +689,7 @@ impl<'a> Transition<'a> {
             }
             for &(position, value) in &thread.values {
                 let lit = vector.values[position as usize];
-                literals.extend(lit.map(|lit| (signed(lit, value), Part::Value(i, position))));
+                literals.push((signed(lit, value), Part::Value(i, position)));
             }
             literals.extend(thread.holds.map(|holds| (signed(vector.holds, holds), Part::Holds(i))));
         }
@@ -760,16 +767,5 @@ impl<'a> Transition<'a> {
             }
             _ => {}
         }
-    }
-}
-
-/// Whether a thread at a cut holds the system, if that is known. The thread with which the program starts holds nothing.
-/// With the Getafix global it also depends on the value of the global, which clauses have to find out about.
-pub(super) fn known_holding(system: &ThreadSystem<'_>, cut: Location) -> Option<bool> {
-    match system.holding(cut) {
-        _ if system.program().atomic_flag.is_some() => None,
-        Holding::Always if cut != system.start => Some(true),
-        Holding::Never => Some(false),
-        Holding::Always | Holding::Mixed => None,
     }
 }

@@ -54,6 +54,7 @@ pub fn read_unless(text: &[u8], stop: &dyn Fn() -> bool) -> Result<Evidence, Rea
         ["certificate", "thread-states"] => threads::states(&mut lines),
         ["certificate", "thread-clauses"] => threads::clauses(&mut lines),
         ["certificate", "thread-formulas"] => threads::formulas(&mut lines),
+        ["certificate", "thread-induction"] => threads::induction(&mut lines),
         ["trace", "sequential"] => call_tree(&mut lines),
         ["trace", "interleaved"] => interleaving(&mut lines),
         _ => lines.fail("the kind of evidence is unknown"),
@@ -117,7 +118,7 @@ impl<'a> Lines<'a> {
         self.fail("the file has no `end`")
     }
 
-    fn fail<T>(&self, reason: impl Into<String>) -> Result<T, ReadError> {
+    pub(super) fn fail<T>(&self, reason: impl Into<String>) -> Result<T, ReadError> {
         Err(ReadError { line: self.number.max(1), reason: reason.into() })
     }
 }

@@ -8,8 +8,8 @@ use super::write::gates;
 use super::{Evidence, ReadError};
 use crate::evidence::Certificate;
 use crate::evidence::threads::{
-    Alone, ControlState, ControlStates, ListedStates, ThreadAtCut, ThreadCube, ThreadInvariant, ThreadProof,
-    UniversalClause,
+    Alone, ControlState, ControlStates, ListedStates, ThreadAtCut, ThreadCube, ThreadInduction,
+    ThreadInvariant, ThreadProof, UniversalClause,
 };
 
 /// The value of something that has a number: `3=1`.
@@ -110,35 +110,56 @@ fn holds(line: &mut Line<'_>) -> Result<bool, ReadError> {
 pub(super) fn clauses(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
     let mut clauses: Vec<UniversalClause> = Vec::new();
     let mut proof = empty(ThreadInvariant::Clauses(Vec::new()));
+    lines.all(|line| if common(line, &mut proof)? { Ok(()) } else { clause(line, &mut clauses) })?;
+    Ok(done(proof, ThreadInvariant::Clauses(clauses)))
+}
+
+/// Reads a line of a clause.
+fn clause(line: &mut Line<'_>, clauses: &mut Vec<UniversalClause>) -> Result<(), ReadError> {
+    match (line.first, clauses.last_mut()) {
+        ("clause", _) => {
+            let mut clause = UniversalClause::default();
+            clause.held = values(line, ["held", "free"], &mut clause.globals)?;
+            clauses.push(clause);
+            Ok(())
+        }
+        ("thread", Some(clause)) => {
+            let mut cube = ThreadCube::default();
+            line.keyword("at")?;
+            loop {
+                match line.words.next() {
+                    Some("with") => break,
+                    Some(word) => cube.cuts.push(line.parse(word)?),
+                    None => return line.fail("`with` is missing"),
+                }
+            }
+            cube.holds = values(line, ["holds", "waits"], &mut cube.values)?;
+            clause.threads.push(cube);
+            Ok(())
+        }
+        _ => line.unexpected(),
+    }
+}
+
+/// Reads a proof by induction.
+pub(super) fn induction(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
+    let mut k = None;
+    let mut induction = ThreadInduction::default();
+    let mut proof = empty(ThreadInvariant::Clauses(Vec::new()));
     lines.all(|line| {
         if common(line, &mut proof)? {
+            induction.positions.resize(proof.cuts.len(), Vec::new());
             return Ok(());
         }
-        match (line.first, clauses.last_mut()) {
-            ("clause", _) => {
-                let mut clause = UniversalClause::default();
-                clause.held = values(line, ["held", "free"], &mut clause.globals)?;
-                clauses.push(clause);
-                Ok(())
-            }
-            ("thread", Some(clause)) => {
-                let mut cube = ThreadCube::default();
-                line.keyword("at")?;
-                loop {
-                    match line.words.next() {
-                        Some("with") => break,
-                        Some(word) => cube.cuts.push(line.parse(word)?),
-                        None => return line.fail("`with` is missing"),
-                    }
-                }
-                cube.holds = values(line, ["holds", "waits"], &mut cube.values)?;
-                clause.threads.push(cube);
-                Ok(())
-            }
-            _ => line.unexpected(),
+        match (line.first, induction.positions.last_mut()) {
+            ("k", _) if k.is_none() => k = Some(line.word()?),
+            ("positions", Some(positions)) => *positions = all(line)?,
+            _ => return clause(line, &mut induction.facts),
         }
+        Ok(())
     })?;
-    Ok(done(proof, ThreadInvariant::Clauses(clauses)))
+    let Some(k) = k else { return lines.fail("`k` is missing") };
+    Ok(done(proof, ThreadInvariant::Induction(ThreadInduction { k, ..induction })))
 }
 
 /// Reads values up to the end of the line. One of two words may come first; says which.
@@ -189,6 +210,12 @@ pub(super) fn write(proof: &ThreadProof, output: &mut dyn Write) -> io::Result<(
         ThreadInvariant::States(_) => "thread-states",
         ThreadInvariant::Clauses(_) => "thread-clauses",
         ThreadInvariant::Formulas(_) => "thread-formulas",
+        ThreadInvariant::Induction(_) => "thread-induction",
+    };
+    let positions = match &proof.invariant {
+        ThreadInvariant::States(listed) => &listed.positions[..],
+        ThreadInvariant::Induction(induction) => &induction.positions,
+        ThreadInvariant::Clauses(_) | ThreadInvariant::Formulas(_) => &[],
     };
     writeln!(output, "certificate {kind}")?;
     proof.ignored_globals.iter().try_for_each(|global| writeln!(output, "ignored-global {global}"))?;
@@ -197,9 +224,7 @@ pub(super) fn write(proof: &ThreadProof, output: &mut dyn Write) -> io::Result<(
         write!(output, "cut")?;
         cut.iter().try_for_each(|(id, node)| write!(output, " {id} {node}"))?;
         writeln!(output)?;
-        if let ThreadInvariant::States(listed) = &proof.invariant
-            && let Some(positions) = listed.positions.get(number).filter(|positions| !positions.is_empty())
-        {
+        if let Some(positions) = positions.get(number).filter(|positions| !positions.is_empty()) {
             list("positions", positions, output)?;
         }
     }
@@ -207,6 +232,10 @@ pub(super) fn write(proof: &ThreadProof, output: &mut dyn Write) -> io::Result<(
         ThreadInvariant::States(listed) => write_states(listed, output),
         ThreadInvariant::Clauses(clauses) => {
             clauses.iter().try_for_each(|clause| write_clause(clause, output))
+        }
+        ThreadInvariant::Induction(induction) => {
+            writeln!(output, "k {}", induction.k)?;
+            induction.facts.iter().try_for_each(|fact| write_clause(fact, output))
         }
         ThreadInvariant::Formulas(sets) => {
             gates(&sets.formulas, output)?;

@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | `property` | always | `{"kind": "assertions"}` or `{"kind": "label", "label": L}` |
 //! | `threads` | the program starts threads | the most threads at once, or `"unbounded"` |
-//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive` or `unrolling`; `size`; it is that of `engine` |
+//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive`, `unrolling`, `thread-states`, `universal-clauses`, `control-states` or `thread-induction`; `size`; it is that of `engine` |
 //! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
 //! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
 //! | `assertion` | with `--all` | line and column of the assertion |
@@ -218,6 +218,7 @@ impl Proof {
                 ThreadInvariant::States(listed) => ("thread-states", Some(listed.states.len())),
                 ThreadInvariant::Clauses(clauses) => ("universal-clauses", Some(clauses.len())),
                 ThreadInvariant::Formulas(sets) => ("control-states", Some(sets.sets.len())),
+                ThreadInvariant::Induction(proof) => ("thread-induction", Some(proof.k as usize)),
             },
         };
         Self { kind, size }

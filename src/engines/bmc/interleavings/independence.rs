@@ -15,14 +15,14 @@ use crate::threads::formula::{Block, Blocks};
 use crate::threads::{Bits, Location, ThreadSystem};
 
 /// What the large steps from every cut read and write.
-pub(super) struct Independence {
+pub(in crate::engines) struct Independence {
     /// In the order of the blocks.
     pub accesses: Vec<Accesses>,
 }
 
 /// What the large steps from one cut do.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Accesses {
+pub(in crate::engines) struct Accesses {
     /// The globals that they read or write.
     pub touched: Bits,
     /// The globals that they write.

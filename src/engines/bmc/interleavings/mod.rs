@@ -20,9 +20,9 @@
 //!
 //! Evidence: for `Unsafe`, a schedule, to which [`concretise`] adds the values. There is no evidence for `Safe`.
 
-mod independence;
+pub(in crate::engines) mod independence;
 mod run;
-mod steps;
+pub(in crate::engines) mod steps;
 
 use self::independence::Independence;
 use self::steps::switches::Fewest;

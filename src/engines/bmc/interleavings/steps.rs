@@ -23,6 +23,8 @@
 
 pub(super) mod switches;
 
+mod anywhere;
+
 use std::collections::BTreeMap;
 
 use cusp_encodings::{CnfEncoder, CnfStyle, Lit, Polarity, Term, TermArena, VarId};
@@ -44,7 +46,7 @@ const FEW_VALUES: usize = 8;
 
 /// How many threads there can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(in crate::engines) struct Extent {
     /// The number of slots.
     pub slots: usize,
     /// Whether no more threads are allowed, so that starting one does nothing.
@@ -54,7 +56,7 @@ pub(super) struct Extent {
 }
 
 /// What a question found.
-pub(super) enum Found {
+pub(in crate::engines) enum Found {
     /// No violation at this depth.
     Nothing,
     /// There are no runs of this length.
@@ -76,6 +78,7 @@ struct Slot {
     lives: Term,
 }
 
+#[derive(Clone)]
 struct State {
     shared: Vec<Term>,
     slots: Vec<Slot>,
@@ -83,7 +86,7 @@ struct State {
     held: Term,
 }
 
-pub(super) struct Unrolling<'a> {
+pub(in crate::engines) struct Unrolling<'a> {
     pub(super) blocks: &'a Blocks<'a>,
     system: &'a ThreadSystem<'a>,
     independence: &'a Independence,
@@ -100,6 +103,10 @@ pub(super) struct Unrolling<'a> {
     /// Whether runs were left out that need more slots.
     lacks_slots: bool,
     is_closed: bool,
+    /// Whether runs begin anywhere and not at the start; then no runs are left out.
+    is_anywhere: bool,
+    /// If so, the states before each step.
+    history: Vec<State>,
 }
 
 /// A thread that comes to a slot: the one that moved, or a new one.
@@ -158,6 +165,8 @@ impl<'a> Unrolling<'a> {
             counter: Counter::default(),
             lacks_slots: false,
             is_closed: false,
+            is_anywhere: false,
+            history: Vec::new(),
         };
         unrolling.require(initial);
         unrolling.step();
@@ -276,7 +285,11 @@ impl<'a> Unrolling<'a> {
     /// One more large step.
     fn step(&mut self) {
         let moves = self.choose_mover();
-        self.order_equal_threads(&moves);
+        if self.is_anywhere {
+            self.history.push(self.state.clone());
+        } else {
+            self.order_equal_threads(&moves);
+        }
         let blocks = self.blocks;
         let (copies, values) = self.copy_blocks(&moves);
         let mut reached: Vec<Reached<'a>> = Vec::new();
@@ -344,12 +357,11 @@ impl<'a> Unrolling<'a> {
                 self.exclude(&[one, other]);
             }
         }
-        // Who holds the system goes on.
-        if let Some(last) = self.steps.last().map(|step| step.moves.clone()) {
-            let held = self.state.held;
-            for (&before, &now) in last.iter().zip(&moves) {
-                self.exclude(&[held, before, !now]);
-            }
+        // Who holds the system goes on. Before the first step, that is the thread in the first slot.
+        let last = self.steps.last().map_or_else(|| vec![Term::TRUE], |step| step.moves.clone());
+        let held = self.state.held;
+        for (&before, &now) in last.iter().zip(&moves) {
+            self.exclude(&[held, before, !now]);
         }
         moves
     }

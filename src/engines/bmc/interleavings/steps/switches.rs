@@ -34,7 +34,7 @@ pub(in super::super) struct Counter {
 }
 
 /// A run, and what is known about it.
-pub(in super::super) struct Fewest {
+pub(in crate::engines) struct Fewest {
     pub schedule: Schedule,
     /// Whether it is known that no run with as many large steps, and as many slots, has fewer switches.
     pub is_known: bool,
