@@ -368,6 +368,13 @@ fn statistics_say_what_the_search_did() {
     assert_eq!(verdict.word(), "safe");
     let counts = counting.counts().into_iter().map(|(what, number)| format!("{what}: {number}"));
     insta::assert_snapshot!(counts.collect::<Vec<_>>().join("\n"), @r"
+    globals: 4
+    globals that matter: 4
+    locals: 1
+    locals that matter: 1
+    locations: 28
+    locations where threads are interrupted: 13
+    steps: 31
     control states: 191
     sets followed: 191
     images: 689
