@@ -29,7 +29,10 @@ fn nested(depth: usize, argument: &str) -> String {
 
 /// So many procedures, each called once in two threads.
 fn called_once(count: usize, asserted: &str) -> String {
-    let calls: String = (0..count).map(|i| format!("  p{i}(F);\n")).collect();
+    let mut calls = String::new();
+    for i in 0..count {
+        let _ = writeln!(calls, "  p{i}(F);");
+    }
     let mut text = format!(
         "decl g;\nvoid main() begin\n  g := F;\n  start_thread q();\n{calls}  assert({asserted});\nend\nvoid q() begin\n{calls}end\n"
     );

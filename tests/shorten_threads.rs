@@ -109,7 +109,6 @@ impl Tally {
         let all = format!(
             "{runs} runs, {better} made better, {fewest} of {known} with the fewest switches, before {fewest_before}"
         );
-        println!("{all}");
         // A few programs that somebody asked for need not be typical.
         let is_small = runs < 50;
         assert!(is_small || known * 2 >= runs && better * 50 >= runs, "{all}");

@@ -102,7 +102,7 @@ struct Order {
 
 /// The steps of the given run.
 struct Events {
-    events: Vec<Event>,
+    all: Vec<Event>,
     /// How many threads there are in the given run.
     threads: usize,
     /// The most threads that may live at once.
@@ -176,7 +176,7 @@ impl Events {
             before = &step.after;
         }
         Some(Self {
-            events,
+            all: events,
             threads: threads as usize,
             bound: task.threads,
             violation: run.violation,
@@ -194,7 +194,7 @@ impl Events {
         let (mut started, mut living) = (1, 1_u32);
         let mut steps = Vec::with_capacity(order.items.len());
         for item in &order.items {
-            let event = &self.events[item.event];
+            let event = &self.all[item.event];
             steps.push((numbers[item.thread as usize]?, event.action));
             if event.starts && self.bound.is_none_or(|bound| living < bound) {
                 if let Some(thread) = event.started {
@@ -225,8 +225,9 @@ impl Events {
         let mut items = Vec::with_capacity(order.items.len());
         for (position, &item) in order.items.iter().enumerate() {
             if is_gone[item.thread as usize] || is_left_out(position) {
-                let started = self.events[item.event].started;
-                started.into_iter().for_each(|thread| is_gone[thread as usize] = true);
+                if let Some(thread) = self.all[item.event].started {
+                    is_gone[thread as usize] = true;
+                }
             } else {
                 items.push(item);
             }
@@ -459,7 +460,7 @@ impl Shortener<'_> {
         self.affords(position);
         let first = (thread == 0).then_some(self.events.first_stack);
         self.order.items[..position].iter().fold(first, |stack, item| {
-            let event = &self.events.events[item.event];
+            let event = &self.events.all[item.event];
             match () {
                 () if item.thread == thread => event.after,
                 () if event.started == Some(thread) => event.started_at,
@@ -487,7 +488,7 @@ impl Visits {
     fn of(shortener: &mut Shortener<'_>, thread: u32) -> Self {
         let positions = shortener.positions(thread);
         let Shortener { events, order, .. } = shortener;
-        let stack = |&at: &usize| events.events[order.items[at].event].stack;
+        let stack = |&at: &usize| events.all[order.items[at].event].stack;
         let mut stacks: Vec<u32> = positions.iter().map(stack).collect();
         stacks.extend((thread == order.violator).then_some(events.last_stack));
         let mut times: FxHashMap<u32, Vec<usize>> = FxHashMap::default();

@@ -126,10 +126,12 @@ impl Writer {
             let old = last.binary_search_by_key(&thread.id, |(id, _)| *id).map_or(&[][..], |at| &last[at].1);
             let frame = |(position, frame): (usize, &Rc<Frame>)| {
                 let same = old.get(position).filter(|(terms, _)| Rc::ptr_eq(terms, frame));
-                let written = same.map(|(_, written)| Arc::clone(written)).unwrap_or_else(|| {
+                let written = if let Some((_, written)) = same {
+                    Arc::clone(written)
+                } else {
                     let Frame { procedure, node, ref locals } = **frame;
                     Arc::new(trace::Frame { procedure, node, locals: self.values(locals) })
-                });
+                };
                 (Rc::clone(frame), written)
             };
             let frames: Vec<SharedFrame> = thread.frames.iter().enumerate().map(frame).collect();
@@ -391,16 +393,17 @@ impl<'a> Run<'a> {
                 conditions.push(term_of(arena, program.exprs.ops(condition), |place: Place| {
                     let (thread, frame) = if place.passive { (*thread, *frame) } else { (at, depth) };
                     let old = if place.passive { &before.locals } else { &top.locals };
-                    match place.primed {
-                        true => {
-                            read(&system.globals, &system.threads[thread].frames[frame].locals, place.var)
-                        }
-                        false => read(&globals_before, old, place.var),
+                    if place.primed {
+                        read(&system.globals, &system.threads[thread].frames[frame].locals, place.var)
+                    } else {
+                        read(&globals_before, old, place.var)
                     }
                 }));
             }
         }
-        conditions.into_iter().for_each(|condition| self.require(condition));
+        for condition in conditions {
+            self.require(condition);
+        }
     }
 
     fn violates(&mut self, thread: u32, violation: Violation) -> Possible {
