@@ -71,7 +71,9 @@ fn plain(task: &Task, k: u32) -> Option<ThreadProof> {
 struct Tally {
     unsafe_ones: AtomicUsize,
     proved: AtomicUsize,
-    /// Proofs that are none with a smaller `k`.
+    /// Proofs that are none without facts.
+    needs_facts: AtomicUsize,
+    /// Programs that have a proof without facts, but not with `k = 0`.
     needs_k: AtomicUsize,
 }
 
@@ -115,9 +117,9 @@ fn compare(text: &str, tally: &Tally) -> Result<(), String> {
         }
         Verdict::Safe(Certificate::Threads(proof)) => {
             count(&tally.proved);
-            let ThreadInvariant::Induction(induction) = &proof.invariant else {
+            if !matches!(proof.invariant, ThreadInvariant::Induction(_)) {
                 return Err("another kind of proof".to_owned());
-            };
+            }
             let mut written = Vec::new();
             text::write(
                 &task.program,
@@ -129,7 +131,16 @@ fn compare(text: &str, tally: &Tally) -> Result<(), String> {
                 Evidence::Certificate(Certificate::Threads(read)) if read == *proof => {}
                 _ => return Err("another proof is read than was written".to_owned()),
             }
-            if induction.k > 0 && accepted(&task, &with(proof, |induction| induction.k -= 1)).is_err() {
+            if accepted(&task, &with(proof, |induction| induction.facts.clear())).is_err() {
+                count(&tally.needs_facts);
+            }
+            // If some `k` is enough, so is every larger one.
+            let is_proof = |k: u32| plain(&task, k).is_some_and(|proof| accepted(&task, &proof).is_ok());
+            let enough: Vec<bool> = (0..5).map(is_proof).collect();
+            if !enough.is_sorted() {
+                return Err(format!("proofs without facts are accepted for these k: {enough:?}"));
+            }
+            if enough[4] && !enough[0] {
                 count(&tally.needs_k);
             }
             // A longer induction is a proof as well.
@@ -146,15 +157,19 @@ fn compare(text: &str, tally: &Tally) -> Result<(), String> {
 fn compare_all(seed_count: u64, generator: impl Fn(u64) -> RandomProgram + Sync) {
     let tally = Tally::default();
     for_each_seed(seed_count, generator, |text| compare(text, &tally));
-    let Tally { unsafe_ones, proved, needs_k } = tally;
-    let [unsafe_ones, proved, needs_k] = [unsafe_ones, proved, needs_k].map(AtomicUsize::into_inner);
+    let Tally { unsafe_ones, proved, needs_facts, needs_k } = tally;
+    let [unsafe_ones, proved, needs_facts, needs_k] =
+        [unsafe_ones, proved, needs_facts, needs_k].map(AtomicUsize::into_inner);
     let all = seeds(seed_count).count();
-    println!("{all} programs: {unsafe_ones} unsafe, {proved} proved, {needs_k} of them need their k");
+    println!(
+        "{all} programs: {unsafe_ones} unsafe, {proved} proved; {needs_facts} need facts, {needs_k} need k > 0"
+    );
     // Otherwise nothing is tested.
     if all >= 100 {
         assert!(unsafe_ones * 6 >= all, "{unsafe_ones} of {all} programs are unsafe");
         assert!(proved * 10 >= all, "{proved} of {all} programs are proved");
-        assert!(needs_k * 20 >= all, "{needs_k} of {all} proofs need their k");
+        assert!(needs_k * 20 >= all, "{needs_k} of {all} programs need more than one step");
+        assert!(needs_facts * 20 >= all, "{needs_facts} of {all} proofs need facts");
     }
 }
 
@@ -179,4 +194,77 @@ fn threads_of_getafix() {
 #[test]
 fn forbidden_labels() {
     compare_all(100, |seed| with_odd_labels(concurrent_in(Mode::Threads(2), seed), seed));
+}
+
+/// Everybody turns two shared bits behind a lock, one after the other.
+const LOCK: &str = "// options: --replicate --threads 3
+decl lock := F, a := F, b := F;
+void main() begin
+  decl x;
+  while (T) do
+    atomic_begin; assume(!lock); lock := T; atomic_end;
+    x := a;
+    assert(x = b);
+    a := !a;
+    b := !b;
+    assert(a = b);
+    lock := F;
+  od
+end
+";
+
+#[test]
+fn other_cuts_positions_and_facts_are_no_proof() {
+    let task = task_of(LOCK).expect("a program");
+    let verdict = KInduction::default().run(&task, &Budget::unlimited(), &Quiet);
+    let Verdict::Safe(Certificate::Threads(proof)) = verdict else { panic!("{verdict:?}") };
+    assert_eq!(accepted(&task, &proof), Ok(()));
+    let rejected = |proof: &ThreadProof| accepted(&task, proof).expect_err("it is no proof");
+    let changed = |change: &dyn Fn(&mut ThreadInduction)| rejected(&with(&proof, change));
+    let without = changed(&|induction| induction.facts.clear());
+    assert!(without.contains("step: a run may violate"), "{without}");
+    // Without their values, facts say that no thread is at these cuts.
+    let wrong = changed(&|induction| {
+        for fact in &mut induction.facts {
+            fact.globals.clear();
+            fact.threads.iter_mut().for_each(|thread| thread.values.clear());
+        }
+    });
+    assert!(wrong.contains("clause"), "{wrong}");
+    let missing = changed(&|induction| induction.positions.truncate(1));
+    assert!(missing.contains("positions"), "{missing}");
+    let beyond = changed(&|induction| induction.positions[0] = vec![99]);
+    assert!(beyond.contains("no such position"), "{beyond}");
+    for cut in 0..proof.cuts.len() {
+        let mut other = proof.clone();
+        other.cuts.remove(cut);
+        rejected(&other);
+    }
+    let unbounded = Task { threads: None, ..task.clone() };
+    let why = accepted(&unbounded, &proof).expect_err("there is no bound");
+    assert!(why.contains("bound"), "{why}");
+}
+
+#[test]
+fn facts_save_steps() {
+    let text = "// options: --threads 2
+        decl g := F;
+        void main() begin
+          decl x;
+          start_thread main();
+          x := T;
+          g := !g;
+          g := !g;
+          assert(x | g & !g);
+        end";
+    let task = task_of(text).expect("a program");
+    let accepts = |k: u32| accepted(&task, &plain(&task, k).expect("a program without recursion"));
+    let none = accepts(0).expect_err("any value of `x` is possible at the assertion");
+    assert!(none.contains("step: a run may violate the property after 0 large steps"), "{none}");
+    let first = (0..20).find(|&k| accepts(k).is_ok());
+    assert!(first.is_some_and(|k| k > 1), "{first:?}");
+    let verdict = KInduction::default().run(&task, &Budget::unlimited(), &Quiet);
+    let Verdict::Safe(Certificate::Threads(proof)) = verdict else { panic!("{verdict:?}") };
+    let ThreadInvariant::Induction(induction) = &proof.invariant else { panic!("{proof:?}") };
+    assert_eq!(induction.k, 0, "the facts say that `x` is true");
 }

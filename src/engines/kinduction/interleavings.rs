@@ -43,7 +43,7 @@ pub(super) fn induct(task: &Task, depth: Option<u32>, budget: &Budget, progress:
     let mut facts = system.facts_about_control();
     match pdr::facts(&blocks, budget) {
         Ok(found) => {
-            progress.count("facts about single threads", found.len() as u64);
+            progress.count("facts", found.len() as u64);
             facts.extend(found);
         }
         Err(reason) => return reason.into(),

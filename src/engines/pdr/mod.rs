@@ -51,7 +51,7 @@ pub struct Pdr {
     pub unwind: Option<u32>,
     /// After so many questions to the solver the engine gives up.
     pub most_questions: u64,
-    /// Whether the search begins with facts about single threads.
+    /// Whether the search begins with facts about single threads and pairs of them.
     pub facts: bool,
 }
 
@@ -167,7 +167,7 @@ fn below(level: usize) -> Before {
     if level <= 1 { Before::Start } else { Before::Level(level - 1) }
 }
 
-/// Facts about single threads: for every cut, which variables are constant, equal or opposite.
+/// Facts: for every cut, which variables are constant, equal or opposite, and where no two threads are together.
 ///
 /// # Errors
 /// If the budget is used up.
@@ -180,7 +180,7 @@ impl Search<'_> {
         self.facts = self.system.facts_about_control();
         if with_facts {
             let facts = self.transition.find_facts()?;
-            self.progress.count("facts about single threads", facts.len() as u64);
+            self.progress.count("facts", facts.len() as u64);
             self.facts.extend(facts);
         }
         Ok(())

@@ -106,7 +106,7 @@ pub(super) struct Transition<'a> {
     instances: Vec<(VarId, Term)>,
     choices: Vec<Lit>,
     passive: Vec<PassiveEnd>,
-    /// Clauses about one thread that hold before every step.
+    /// Clauses about one thread or two that hold before every step.
     facts: Vec<UniversalClause>,
     /// Questions that were asked.
     pub asked: u64,

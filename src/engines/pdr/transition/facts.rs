@@ -1,4 +1,5 @@
-//! Facts about single threads: for every cut, which variables are constant, equal or opposite whenever a thread is there.
+//! Facts about single threads and pairs of them: for every cut, which variables are constant, equal or opposite whenever a
+//! thread is there, and at which cuts two threads are never at the same time.
 //!
 //! Implements: C. Flanagan, S. Qadeer, "Thread-modular model checking", SPIN 2003, with equalities between variables as the
 //! abstract domain (M. Karr, "Affine relationships among variables of a program", 1976, restricted to two variables of one bit).
@@ -8,6 +9,10 @@
 //! that satisfy all facts so far to one that does not reaches a cut, or divides its classes. Both can happen only as
 //! often as there are variables, and what is left at the end are the strongest facts of this kind that hold at the start and are
 //! kept by steps of the thread itself, of its creator and of one other thread.
+//!
+//! Without knowing which cuts two threads can be at together, a thread in a critical section would have to expect that
+//! another one is there as well and leaves it. So pairs of cuts are found in the same way: in the beginning no two
+//! threads are anywhere, and a model of a step that takes two threads to new places adds that pair.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +22,7 @@ use rustc_hash::FxHashMap;
 use super::{Transition, Vector};
 use crate::evidence::threads::{ThreadCube, UniversalClause};
 use crate::reason::Reason;
+use crate::threads::Bits;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,22 +85,52 @@ struct AtCut {
     misses: Vec<(View, Lit)>,
 }
 
+/// Two threads after a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pair {
+    MoverAndWatcher,
+    NewAndWatcher,
+    NewAndMover,
+}
+
+/// Where another thread can be while one is at a certain cut.
+struct Together {
+    reached: Bits,
+    /// Implies that a watcher is at one of these cuts if the thread that moves is at this one.
+    active: Lit,
+    /// For each pair, a literal that implies that its first thread is at this cut and the second at none of these.
+    misses: Vec<(Pair, Lit)>,
+}
+
+/// Pairs of cuts are looked at if there are at most so many cuts.
+const MOST_CUTS: usize = 500;
+
 /// The search for facts.
 struct Search<'t, 'a> {
     transition: &'t mut Transition<'a>,
     cuts: Vec<AtCut>,
+    /// For every cut; empty if pairs are not looked at.
+    together: Vec<Together>,
     truth: Lit,
 }
 
 impl Transition<'_> {
-    /// The strongest facts, as clauses about one thread. From now on, they hold before every step.
+    /// The strongest facts, as clauses about one thread or two. From now on, they hold before every step.
     pub fn find_facts(&mut self) -> Result<Vec<UniversalClause>, Reason> {
         if self.most > 1 {
             self.need_watchers(1);
         }
         let truth = self.lit(Term::TRUE);
-        let mut search = Search { transition: self, cuts: Vec::new(), truth };
-        for number in 0..search.transition.cuts.len() {
+        let mut search = Search { transition: self, cuts: Vec::new(), together: Vec::new(), truth };
+        let count = search.transition.cuts.len();
+        if !search.transition.watchers.is_empty() && count <= MOST_CUTS {
+            for number in 0..count {
+                let reached = Bits::default();
+                search.together.push(Together { reached, active: truth, misses: Vec::new() });
+                search.encode_pairs(number);
+            }
+        }
+        for number in 0..count {
             let transition = &search.transition;
             let globals = transition.shared[0].iter().enumerate().filter(|(_, lit)| lit.is_some());
             let globals = globals.map(|(global, _)| Variable::Global(global as u32));
@@ -106,7 +142,7 @@ impl Transition<'_> {
         for views in [&[View::Start][..], &[View::Mover, View::New, View::Watcher]] {
             while search.step(views)? {}
         }
-        let actives: Vec<Lit> = search.cuts.iter().map(|cut| cut.active).collect();
+        let actives: Vec<Lit> = search.actives().collect();
         let clauses = search.clauses();
         for active in actives {
             self.solver.add_clause(&[active]);
@@ -119,7 +155,12 @@ impl Transition<'_> {
     pub(super) fn assume_facts(&mut self, slot: usize) {
         let vector = self.before(slot).clone();
         let refuted = |lit: Lit, value: bool| if value { !lit } else { lit };
+        let mut pairs = Vec::new();
         for fact in &self.facts {
+            if let [first, second] = &fact.threads[..] {
+                pairs.push((first, second));
+                continue;
+            }
             let thread = &fact.threads[0];
             let globals = fact.globals.iter();
             let globals =
@@ -130,6 +171,19 @@ impl Transition<'_> {
             for &cut in &thread.cuts {
                 let clause = [&[!vector.at[cut as usize]], &rest[..]].concat();
                 self.solver.add_clause(&clause);
+            }
+        }
+        for other in 0..slot {
+            let other = if other == 0 { &self.mover[0] } else { &self.watchers[other - 1].before };
+            for &(first, second) in &pairs {
+                for [here, there] in [[&vector, other], [other, &vector]] {
+                    let outside = (0..there.at.len()).filter(|&cut| !second.cuts.contains(&(cut as u32)));
+                    let rest: Vec<Lit> = outside.map(|cut| there.at[cut]).chain([!there.alive]).collect();
+                    for &cut in &first.cuts {
+                        let clause = [&[!here.at[cut as usize]], &rest[..]].concat();
+                        self.solver.add_clause(&clause);
+                    }
+                }
             }
         }
     }
@@ -224,6 +278,50 @@ impl Search<'_, '_> {
         }
     }
 
+    /// All literals that imply facts.
+    fn actives(&self) -> impl Iterator<Item = Lit> {
+        let pairs = self.together.iter().map(|together| together.active);
+        self.cuts.iter().map(|cut| cut.active).chain(pairs)
+    }
+
+    /// Tells the solver what is known about threads beside one at a cut.
+    fn encode_pairs(&mut self, number: usize) {
+        let active = self.transition.activator();
+        let Transition { mover, watchers, new, .. } = &*self.transition;
+        let (mover, watcher) = (mover.clone(), &watchers[0]);
+        let reached = &self.together[number].reached;
+        let mut clauses: Vec<Vec<Lit>> = Vec::new();
+        let mut some = vec![!active, !mover[0].at[number], !watcher.before.alive];
+        some.extend(reached.iter().map(|cut| watcher.before.at[cut]));
+        clauses.push(some);
+        let all = [
+            (Pair::MoverAndWatcher, &mover[1], &watcher.after),
+            (Pair::NewAndWatcher, new, &watcher.after),
+            (Pair::NewAndMover, new, &mover[1]),
+        ];
+        let unreached = |other: &Vector| {
+            let cuts = (0..other.at.len()).filter(|&cut| !reached.get(cut));
+            cuts.map(|cut| other.at[cut]).collect::<Vec<Lit>>()
+        };
+        let all: Vec<(Pair, Lit, Vec<Lit>)> =
+            all.into_iter().map(|(pair, one, other)| (pair, one.at[number], unreached(other))).collect();
+        let mut misses = Vec::new();
+        for (pair, here, there) in all {
+            let miss = self.transition.activator();
+            clauses.push(vec![!miss, here]);
+            clauses.push([&[!miss], &there[..]].concat());
+            misses.push((pair, miss));
+        }
+        for clause in clauses {
+            self.transition.solver.add_clause(&clause);
+        }
+        let together = &mut self.together[number];
+        let old = std::mem::replace(&mut together.active, active);
+        let retired = std::mem::replace(&mut together.misses, misses);
+        let retired = retired.into_iter().map(|(_, miss)| miss).chain((old != self.truth).then_some(old));
+        retired.for_each(|lit| self.transition.retire(lit));
+    }
+
     /// Looks for a thread in one of some views that does not satisfy the facts, and weakens them. Returns whether there is one.
     fn step(&mut self, views: &[View]) -> Result<bool, Reason> {
         let mut weakened = false;
@@ -231,8 +329,13 @@ impl Search<'_, '_> {
         for watches in [false, true] {
             let is_asked = |view: View| views.contains(&view) && (view == View::Watcher) == watches;
             let misses = self.cuts.iter().flat_map(|cut| &cut.misses);
-            let misses: Vec<Lit> =
+            let mut misses: Vec<Lit> =
                 misses.filter(|(view, _)| is_asked(*view)).map(|&(_, miss)| miss).collect();
+            if views != [View::Start] {
+                let pairs = self.together.iter().flat_map(|together| &together.misses);
+                let pairs = pairs.filter(|(pair, _)| (*pair != Pair::NewAndMover) == watches);
+                misses.extend(pairs.map(|&(_, miss)| miss));
+            }
             if misses.is_empty() {
                 continue;
             }
@@ -244,7 +347,7 @@ impl Search<'_, '_> {
                 assumptions.push(self.transition.start);
             } else {
                 assumptions.push(self.transition.step);
-                assumptions.extend(self.cuts.iter().map(|cut| cut.active));
+                assumptions.extend(self.actives());
             }
             for (slot, watcher) in self.transition.watchers.iter().enumerate() {
                 let is_there = watches && slot == 0;
@@ -262,7 +365,7 @@ impl Search<'_, '_> {
 
     /// Weakens the facts so that the threads of the model satisfy them.
     fn weaken(&mut self, views: &[View], watches: bool) {
-        let mut seen: Vec<(usize, Vec<bool>)> = Vec::new();
+        let mut seen: Vec<(View, usize, Vec<bool>)> = Vec::new();
         let is_true = |lit: Lit| self.transition.solver.value(lit);
         for &view in views.iter().filter(|&&view| view != View::Watcher || watches) {
             let vector = self.vector(view);
@@ -273,9 +376,20 @@ impl Search<'_, '_> {
             }
             let variables = self.cuts[number].variables.iter();
             let values = variables.map(|&variable| is_true(self.literal(vector, moment, variable)));
-            seen.push((number, values.collect()));
+            seen.push((view, number, values.collect()));
         }
-        for (number, values) in seen {
+        for (position, &(view, first, _)) in seen.iter().enumerate() {
+            for &(_, second, _) in &seen[..position] {
+                debug_assert!(view != View::Start, "there is one thread at the start");
+                for [one, other] in [[first, second], [second, first]] {
+                    if !self.together.is_empty() && !self.together[one].reached.get(other) {
+                        self.together[one].reached.set(other, true);
+                        self.encode_pairs(one);
+                    }
+                }
+            }
+        }
+        for (_, number, values) in seen {
             let old = self.cuts[number].classes.as_ref().map(|classes| classes.count);
             let classes = self.cuts[number].classes.get_or_insert_with(|| Classes::new(&values));
             classes.divide(&values);
@@ -283,6 +397,26 @@ impl Search<'_, '_> {
                 self.encode(number);
             }
         }
+    }
+
+    /// Where no two threads are together, as clauses.
+    fn clauses_about_pairs(&self, unreached: &[u32]) -> Vec<UniversalClause> {
+        let count = self.together.len() as u32;
+        let is_reached = |cut: &u32| unreached.binary_search(cut).is_err();
+        // Cuts with the same partners share a clause.
+        let mut apart: BTreeMap<Vec<u32>, Vec<u32>> = BTreeMap::new();
+        for (cut, together) in (0..).zip(&self.together).filter(|(cut, _)| is_reached(cut)) {
+            let others =
+                (0..count).filter(|&other| is_reached(&other) && !together.reached.get(other as usize));
+            apart.entry(others.collect()).or_default().push(cut);
+        }
+        let at = |cuts: Vec<u32>| ThreadCube { cuts, ..ThreadCube::default() };
+        let apart = apart.into_iter().filter(|(others, _)| !others.is_empty());
+        let clause = |(others, cuts)| UniversalClause {
+            threads: vec![at(cuts), at(others)],
+            ..UniversalClause::default()
+        };
+        apart.map(clause).collect()
     }
 
     /// The facts as clauses.
@@ -298,7 +432,7 @@ impl Search<'_, '_> {
                 facts.entry((cut.variables[first], cut.variables[other], equal)).or_default().push(number);
             }
         }
-        let mut clauses = Vec::new();
+        let mut clauses = self.clauses_about_pairs(&unreached);
         let mut exclude = |cuts: &[u32], values: &[(Variable, bool)]| {
             let mut clause = UniversalClause::default();
             let mut thread = ThreadCube { cuts: cuts.to_vec(), ..ThreadCube::default() };
