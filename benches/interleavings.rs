@@ -67,7 +67,7 @@ fn main() {
             let seconds = processor_time() - begin;
             let counts = counting.counts();
             let count = |what: &str| counts.iter().find(|(name, _)| name == what).map_or(0, |(_, n)| *n);
-            let (states, alone) = (count("states"), count("states from which one thread is followed"));
+            let (states, alone) = (count("states"), count("states from which not all threads are followed"));
             let bytes = count("bytes for states") as f64 / states.max(1) as f64;
             let speed = states as f64 / seconds;
             let word = verdict.word();

@@ -168,7 +168,7 @@ fn reductions_of_programs_with_threads_can_be_switched_off() {
         [
             figure(&text, "states"),
             figure(&text, "locations where threads are interrupted"),
-            figure(&text, "states from which one thread is followed"),
+            figure(&text, "states from which not all threads are followed"),
         ]
     };
     let [states, cuts, alone] = check(&[]);

@@ -147,6 +147,53 @@ fn all_reductions_agree_with_the_explicit_engine_on_larger_programs() {
     compare(500, larger);
 }
 
+/// Two pairs of threads. Each pair has globals of its own, which the other one looks at now and then.
+fn two_pairs(seed: u64) -> String {
+    let mut rng = Rng::new(seed);
+    let mut text = "// options: --threads 5\ndecl a0, a1, b0, b1 := F;\nvoid main() begin\n".to_owned();
+    text += "  a0, a1, b0, b1 := F, F, F, F;\n";
+    text += "  start_thread f0(); start_thread g0(); start_thread f1(); start_thread g1();\nend\n";
+    for (name, own, other) in [("f0", 'a', 'b'), ("f1", 'a', 'b'), ("g0", 'b', 'a'), ("g1", 'b', 'a')] {
+        text += &format!("void {name}() begin\n  decl x := F;\n  x := F;\n");
+        for _ in 0..rng.between(2, 3) {
+            let group = if rng.chance(4) { other } else { own };
+            let (v, w) = (format!("{group}{}", rng.below(2)), format!("{own}{}", rng.below(2)));
+            text += &match rng.below(5) {
+                0 => format!("  {v} := !{w};\n"),
+                1 => format!("  x := {v};\n"),
+                2 => format!("  assume({v} | !x);\n"),
+                3 => format!("  {w} := x;\n"),
+                _ => format!("  assert(!{v} | {w} | x | {});\n", if rng.chance(20) { "T" } else { "F" }),
+            };
+        }
+        text += "end\n";
+    }
+    text
+}
+
+#[test]
+fn pairs_of_threads_are_followed_without_the_others() {
+    let (mut reduced, mut verdicts) = (0, [0; 2]);
+    for seed in seeds(300) {
+        let text = two_pairs(seed);
+        let task = task_of(&text).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        let expected = word(&task, &Explicit::default()).unwrap_or_else(|why| panic!("{why}\n{text}"));
+        verdicts[usize::from(expected == "unsafe")] += 1;
+        let mut states = [0; 2];
+        for (persistent, states) in [false, true].into_iter().zip(&mut states) {
+            for symmetry in [false, true] {
+                let engine = Interleavings { persistent, symmetry, ..Interleavings::default() };
+                assert_eq!(word(&task, &engine), Ok(expected), "seed {seed}, {engine:?}\n{text}");
+                let counting = Counting::new(Box::new(Quiet));
+                engine.run(&task, &Budget::unlimited(), &counting);
+                *states = counting.counts().iter().find(|(what, _)| what == "states").map_or(0, |(_, n)| *n);
+            }
+        }
+        reduced += usize::from(expected == "safe" && states[1] * 2 < states[0]);
+    }
+    assert!(reduced > 30 && verdicts[0] > 80 && verdicts[1] > 50, "{reduced} {verdicts:?}");
+}
+
 /// The Bluetooth driver for some threads.
 fn driver(repaired: bool, threads: u32) -> Task {
     let text = bluetooth(2, repaired);

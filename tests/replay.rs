@@ -13,8 +13,8 @@ use cusp::engines::Engine;
 use cusp::engines::explicit::Explicit;
 use cusp::evidence::text::{Evidence, read, write};
 use cusp::evidence::threads::{
-    Alone, ControlState, ControlStates, ListedStates, PackedStates, ThreadAtCut, ThreadCube, ThreadInvariant,
-    ThreadProof, UniversalClause,
+    ControlState, ControlStates, Followed, ListedStates, PackedStates, ThreadAtCut, ThreadCube,
+    ThreadInvariant, ThreadProof, UniversalClause,
 };
 use cusp::evidence::trace::Valuation;
 use cusp::evidence::{
@@ -74,7 +74,7 @@ fn thread_invariants() -> Vec<ThreadInvariant> {
             ThreadAtCut { cut: 1, holds: false, values: values(&[]) },
         ],
         states,
-        alone: vec![Alone { state: 1, thread: 0, rank: 3 }],
+        followed: vec![Followed { state: 1, threads: vec![0, 2], rank: 3 }],
     };
     let clause = UniversalClause {
         globals: vec![(1, true)],

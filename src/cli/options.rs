@@ -414,7 +414,7 @@ pub enum Switch {
     LargeSteps,
     /// States that differ only in the order of their threads are the same
     Symmetry,
-    /// Follow threads alone that cannot get in the way of others, or order their steps
+    /// Follow threads without those that cannot get in their way, or order their steps
     PartialOrder,
 }
 

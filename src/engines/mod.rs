@@ -99,7 +99,7 @@ pub enum Reduction {
     LargeSteps,
     /// States that differ only in the order of their threads are identified.
     Symmetry,
-    /// Threads that cannot get in the way of others are followed alone: [`interleavings::persistent`].
+    /// Threads that others cannot get in the way of are followed without them: [`interleavings::persistent`].
     PartialOrder,
 }
 

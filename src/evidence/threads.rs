@@ -111,35 +111,37 @@ pub struct ListedStates {
     pub threads: Vec<ThreadAtCut>,
     /// The states.
     pub states: PackedStates,
-    /// The states from which not all large steps have to lead to listed states, because one thread is enough; in the
-    /// order of their numbers.
-    pub alone: Vec<Alone>,
+    /// The states from which not all large steps have to lead to listed states, because those of some threads are enough;
+    /// in the order of their numbers.
+    pub followed: Vec<Followed>,
 }
 
-/// A listed state from which only the large steps of one thread are followed (a persistent set of one thread).
+/// A listed state from which only the large steps of some threads are followed (a persistent set).
 ///
 /// Accepted if nobody holds the system in the state, and
-/// - the thread can make a large step, and all its large steps lead to listed states in which it does not hold the system;
-/// - none of its large steps from its cut starts a thread, ends the thread where others can notice that, reads or
+/// - all large steps of these threads lead to listed states in which they do not hold the system;
+/// - none of their large steps from their cuts starts a thread, ends a thread where others can notice that, reads or
 ///   writes `x$`, or enters or leaves a frame of a procedure that contains some `x$`;
-/// - nothing that its large steps from its cut access is written, and nothing that they write is accessed, by any step that
-///   another thread of the state, or a thread started by one, may make from its cut on, whatever the values; here every
+/// - nothing that their large steps from their cuts access is written, and nothing that they write is accessed, by any step
+///   that another thread of the state, or a thread started by one, may make from its cut on, whatever the values; here every
 ///   step reads the Getafix global, and a local that some `x$` reads or writes is accessed in the thread itself by its own
 ///   steps, and in all others by that `x$`;
-/// - one of its large steps leads to a listed state with a smaller rank, where a state that is not in
-///   [`ListedStates::alone`] has rank 0.
+/// - one of their large steps leads to a listed state with a smaller rank, where a state that is not in
+///   [`ListedStates::followed`] has rank 0.
 ///
-/// Why that is enough. Let `w` be a run from the state to a violation. If the thread makes no step in `w`, its large step to
-/// the state with the smaller rank can be put before `w`, since nobody in `w` notices it. Otherwise its first large step
-/// in `w` can be moved to the front. In both cases the rest is a run from a listed state to a violation, in the first one
-/// as long as `w` and with a smaller rank, in the second one shorter than `w`. So a violation in reach of the state is also
-/// one in reach of a listed state from which all steps are followed, by a run that is not longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Alone {
+/// Why that is enough. Let `w` be a run from the state to a violation. If none of these threads makes a step in `w`, the large
+/// step to the state with the smaller rank can be put before `w`, since nobody in `w` notices it. Otherwise the first large
+/// step in `w` that one of them makes can be moved to the front: those before it are by others. In both cases the rest is a
+/// run from a listed state to a violation, in the first one as long as `w` and with a smaller rank, in the second one
+/// shorter than `w`. So a violation in reach of the state is also one in reach of a listed state from which all steps are
+/// followed, by a run that is not longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Followed {
     /// The number of the state.
     pub state: u32,
-    /// The thread, as a number in [`ListedStates::threads`].
-    pub thread: u32,
+    /// The threads, as numbers in [`ListedStates::threads`], in order. If several threads of the state have one number,
+    /// all of them are meant.
+    pub threads: Vec<u32>,
     /// The rank; at least 1.
     pub rank: u32,
 }

@@ -242,7 +242,7 @@ impl HasEngines for Task {
         },
         Row {
             name: "interleavings",
-            idea: "all interleavings of threads, reduced: large steps, states as numbers, symmetry, threads that nobody notices alone",
+            idea: "all interleavings of threads, reduced: large steps, states as numbers, symmetry, threads without those that cannot get in their way",
             accepts: "programs with threads; recursion with `--unwind`",
             shows: Shows::Both,
             evidence: "states at cuts",

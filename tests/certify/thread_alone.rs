@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cusp::evidence::threads::{Alone, ThreadInvariant, ThreadProof};
+use cusp::evidence::threads::{Followed, ThreadInvariant, ThreadProof};
 use cusp::evidence::trace::System;
 use cusp::model::{Property, Task};
 use cusp::syntax::ast::Dialect;
@@ -90,9 +90,10 @@ fn proof(cuts: &Cuts, found: &[Explored], ranks: &[u32]) -> Option<ThreadProof> 
         let thread = numbers[alone];
         numbers.sort_unstable();
         let state = listed.states.iter().position(|state| state == (shared, &numbers[..]));
-        listed.alone.push(Alone { state: state.expect("listed") as u32, thread, rank });
+        let state = state.expect("listed") as u32;
+        listed.followed.push(Followed { state, threads: vec![thread], rank });
     }
-    listed.alone.sort_by_key(|alone| alone.state);
+    listed.followed.sort_by_key(|followed| followed.state);
     Some(proof)
 }
 

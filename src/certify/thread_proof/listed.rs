@@ -5,12 +5,12 @@
 
 use rustc_hash::FxHashMap;
 
-use super::alone::Independence;
 use super::explicit::{Creation, End, Executor, Moment, Partial, PassiveMove};
+use super::independence::Independence;
 use super::large_steps::LargeSteps;
 use super::{Checked, control::StackId};
 use crate::certify::{Stop, poll, reject};
-use crate::evidence::threads::{ListedStates, ThreadAtCut};
+use crate::evidence::threads::{Followed, ListedStates, ThreadAtCut};
 use crate::evidence::trace::Valuation;
 use crate::model::Var;
 
@@ -60,8 +60,8 @@ struct Checker<'a> {
     shared: FxHashMap<&'a Valuation, u32>,
     threads: FxHashMap<&'a ThreadAtCut, u32>,
     states: FxHashMap<(u32, &'a [u32]), u32>,
-    /// The rank of every state.
-    ranks: FxHashMap<u32, (u32, u32)>,
+    /// For states from which only some threads are followed, these threads and the rank.
+    followed: FxHashMap<u32, &'a Followed>,
     independence: Independence<'a>,
     /// For the globals and a thread, and whether there are few enough threads to start another one: all its large steps,
     /// or `None` if one of them may violate the property.
@@ -104,7 +104,7 @@ impl<'a> Checker<'a> {
             shared: FxHashMap::default(),
             threads: FxHashMap::default(),
             states: FxHashMap::default(),
-            ranks: FxHashMap::default(),
+            followed: FxHashMap::default(),
             independence: Independence::new(control, large_steps),
             outcomes: FxHashMap::default(),
             moves: Vec::new(),
@@ -142,16 +142,16 @@ impl<'a> Checker<'a> {
             }
             self.states.insert((shared, threads), number);
         }
-        for alone in &listed.alone {
-            if alone.rank == 0 || self.ranks.insert(alone.state, (alone.thread, alone.rank)).is_some() {
-                return reject(format!("state {} is given two ranks, or 0", alone.state));
+        for followed in &listed.followed {
+            if followed.rank == 0 || self.followed.insert(followed.state, followed).is_some() {
+                return reject(format!("state {} is given two ranks, or 0", followed.state));
             }
         }
         Ok(())
     }
 
     fn rank(&self, state: u32) -> u32 {
-        self.ranks.get(&state).map_or(0, |&(_, rank)| rank)
+        self.followed.get(&state).map_or(0, |followed| followed.rank)
     }
 
     /// Values of the fixed globals.
@@ -267,7 +267,7 @@ impl<'a> Checker<'a> {
         Ok(Some(outcomes))
     }
 
-    /// Checks all large steps from a state, or those of one thread if that is enough.
+    /// Checks all large steps from a state, or those of some threads if that is enough.
     fn state(&mut self, number: usize, shared: u32, threads: &[u32]) -> Result<(), Stop> {
         let listed = self.listed;
         let holder = threads.iter().position(|&thread| listed.threads[thread as usize].holds);
@@ -279,32 +279,12 @@ impl<'a> Checker<'a> {
         if threads.iter().any(|&thread| unreachable(thread)) {
             return Ok(());
         }
-        let alone = u32::try_from(number).ok().and_then(|number| self.ranks.get(&number).copied());
-        if let Some((thread, rank)) = alone {
-            let Ok(position) = threads.binary_search(&thread) else {
-                return reject(format!("it does not contain thread {thread}"));
-            };
+        let followed = u32::try_from(number).ok().and_then(|number| self.followed.get(&number).copied());
+        if let Some(followed) = followed {
             if holder.is_some() {
-                return reject(
-                    "a thread that is to be followed alone has to be in a state that nobody holds",
-                );
+                return reject("only from a state that nobody holds can some threads be followed");
             }
-            let cut = |position: usize| listed.threads[threads[position] as usize].cut;
-            let others = (0..threads.len()).filter(|&other| other != position).map(cut);
-            self.independence.check(cut(position), others)?;
-            let mut descends = false;
-            self.steps(shared, threads, position, &mut |checker, outcome, state| {
-                descends |= checker.rank(state) < rank;
-                if outcome.holds {
-                    reject("the thread that is followed alone holds the system")
-                } else {
-                    Ok(())
-                }
-            })?;
-            if !descends {
-                return reject(format!("no large step of thread {thread} leads to a smaller rank"));
-            }
-            return Ok(());
+            return self.some_threads(shared, threads, followed);
         }
         for position in 0..threads.len() {
             let is_repeated = position > 0 && threads[position - 1] == threads[position];
@@ -314,6 +294,35 @@ impl<'a> Checker<'a> {
             self.steps(shared, threads, position, &mut |_, _, _| Ok(()))?;
         }
         Ok(())
+    }
+
+    /// Checks that the large steps of some threads are enough.
+    fn some_threads(&mut self, shared: u32, threads: &[u32], followed: &Followed) -> Result<(), Stop> {
+        let listed = self.listed;
+        let is_member = |thread: u32| followed.threads.contains(&thread);
+        if followed.threads.len() > threads.len() || !followed.threads.iter().all(|one| threads.contains(one))
+        {
+            return reject("it does not contain all threads that are followed");
+        }
+        let cut = |thread: u32| listed.threads[thread as usize].cut;
+        let mut descends = false;
+        for position in 0..threads.len() {
+            let is_repeated = position > 0 && threads[position - 1] == threads[position];
+            if is_repeated || !is_member(threads[position]) {
+                continue;
+            }
+            let others = threads.iter().copied().filter(|&thread| !is_member(thread)).map(cut);
+            self.independence.check(cut(threads[position]), others)?;
+            self.steps(shared, threads, position, &mut |checker, outcome, state| {
+                descends |= checker.rank(state) < followed.rank;
+                if outcome.holds { reject("a thread that is followed holds the system") } else { Ok(()) }
+            })?;
+        }
+        if descends {
+            Ok(())
+        } else {
+            reject("no large step of the threads that are followed leads to a smaller rank")
+        }
     }
 
     /// Checks that the large steps of one thread lead to listed states; `visit` is told the number of each.

@@ -10,7 +10,7 @@
 //! large_steps   the conditions on the paths from one cut to the next
 //! explicit      large steps from partial valuations
 //! listed        a list of states
-//! alone         states from which one thread is followed
+//! independence  states from which only some threads are followed
 //! symbolic      large steps as terms
 //! slots         several threads as terms, and clauses about them
 //! clauses       universal clauses
@@ -20,11 +20,11 @@
 //! ```
 
 mod accesses;
-mod alone;
 mod clauses;
 mod control;
 mod explicit;
 mod formulas;
+mod independence;
 mod induction;
 mod large_steps;
 mod listed;

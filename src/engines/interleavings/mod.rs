@@ -1,12 +1,12 @@
 //! All interleavings of the threads, reduced: large steps, states as numbers, symmetry, and persistent sets.
 //!
 //! Implements: G. Basler, "Model Checking Boolean Programs", 2010, chapters 5 to 7, one state at a time: threads are told
-//! apart by their states only (chapter 7), and some of them are followed alone ([`persistent`], chapter 6); after
+//! apart by their states only (chapter 7), and not all of them are followed everywhere ([`persistent`], chapter 6); after
 //! R. J. Lipton, "Reduction", 1975 ([`crate::threads::large_steps`]).
 //!
 //! Theorem used: every run to a violation can be turned into one of large steps that ends in a violation
-//! ([`crate::threads::large_steps`]), and a state from which one thread is followed has a run to a violation only if a state
-//! from which all threads are followed has one ([`crate::evidence::threads::Alone`]).
+//! ([`crate::threads::large_steps`]), and a state from which not all threads are followed has a run to a violation only if a state
+//! from which all threads are followed has one ([`crate::evidence::threads::Followed`]).
 //!
 //! Evidence: [`Certificate::Threads`] with all states that were found, or an interleaving.
 //!
@@ -52,7 +52,7 @@ pub struct Interleavings {
     pub reductions: Reductions,
     /// Whether states that differ only in the order of their threads are identified.
     pub symmetry: bool,
-    /// Whether threads that cannot get in the way of others are followed alone.
+    /// Whether threads that cannot get in the way of others are followed without them.
     pub persistent: bool,
     /// How deeply recursive calls may nest; without it, recursion is not accepted.
     pub unwind: Option<u32>,
@@ -121,7 +121,7 @@ impl Engine for Interleavings {
                 states: States::new(),
                 symmetry: self.symmetry,
                 independence: independence.as_ref(),
-                alone: 0,
+                reduced: 0,
             };
             let most_work = if in_rounds { self.most_work.min(MOST_WORK_IN_ROUNDS) } else { self.most_work };
             let explored = search.explore(&mut work, most_work, budget, progress);
@@ -173,7 +173,7 @@ fn count_states(search: &Search<'_>, progress: &dyn Progress) {
     let moves = &search.steps.moves;
     progress.count("threads at once", u64::from(search.steps.bound));
     progress.count("states", search.states.len() as u64);
-    progress.count("states from which one thread is followed", search.alone as u64);
+    progress.count("states from which not all threads are followed", search.reduced as u64);
     progress.count("bytes for states", search.states.bytes() as u64);
     progress.count("values of globals", moves.shared.len() as u64);
     progress.count("states of single threads", moves.threads.len() as u64);

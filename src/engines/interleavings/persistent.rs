@@ -1,31 +1,32 @@
-//! Persistent sets of one thread: which threads cannot get in the way of which others.
+//! Persistent sets of threads: which threads cannot get in the way of which others.
 //!
-//! Implements: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4, for sets of
-//! one thread, computed from the program text; [errata 21](crate::errata::item_21) says what goes wrong as printed elsewhere.
+//! Implements: P. Godefroid, "Partial-Order Methods for the Verification of Concurrent Systems", 1996, chapter 4, computed from
+//! the program text; [errata 21](crate::errata::item_21) says what goes wrong as printed elsewhere.
 //!
-//! A state from which only one thread `t` is followed satisfies the conditions of [`crate::evidence::threads::Alone`], where
-//! the proof is. What is known before the search, for pairs of cuts:
+//! A state from which only a set `G` of its threads is followed satisfies the conditions of
+//! [`crate::evidence::threads::Followed`], where the proof is. What is known before the search, for pairs of cuts:
 //! - what the large steps from a cut read and write of the globals, whatever the values (`own`);
 //! - what a thread at a cut, and all threads that it may start, ever read and write from there on (`future`).
 //!
 //! `t` may lead if its large steps start no thread and do not end it where others can notice that. `t` is independent of
 //! a thread `u` if nothing in `own(t)` is written in `future(u)`, and nothing that `own(t)` writes is in `future(u)`. During the
-//! search, `t` must be independent of all other threads of the state, nobody may hold the system before or after its large
-//! steps, and one of them must lead to a state that has not been expanded yet. That state has a larger number, so a
-//! rank exists: the last state in the order of numbers cannot be one from which a single thread is followed, and every
-//! other state has a rank that is larger by one than that of a state behind it.
+//! search, all threads of `G` must lead and be independent of all others of the state; such sets are found by adding to a
+//! thread those that it depends on. Nobody may hold the system before or after the large steps of `G`, and one of these must
+//! lead to a state that has not been expanded yet. That state has a larger number, so a rank exists: the last state in
+//! the order of numbers cannot be one from which not all threads are followed, and every other state has a rank that is
+//! larger by one than that of a state behind it.
+//!
+//! A set of one thread is what chapter 6 of G. Basler, "Model Checking Boolean Programs", 2010, calls an ample set; sets of
+//! several threads pay where groups of threads talk among each other only (listing 6.4 there).
 //!
 //! Threads are told apart by their cuts only, so the order of threads in a state does not matter, and the reduction goes
-//! together with symmetry: a thread may lead, or not, in all states that are equal up to the order of threads. With
+//! together with symmetry: a set may be followed, or not, in all states that are equal up to the order of threads. With
 //! the Getafix global every step reads that global, because the right to move depends on it. If the program contains
-//! some `x$`, no thread is followed alone.
+//! some `x$`, all threads are followed.
 //!
-//! Sets of several threads, closed under conflict, would be persistent as well. They are not used: evidence would have to
-//! list them, and where threads are copies of one procedure, which is what symmetry is good for, a group of
-//! threads that conflict contains all copies. Cartesian reduction (chapter 6.4 of G. Basler, "Model Checking Boolean
-//! Programs", 2010) delays context switches until a thread comes to a step that conflicts with what others do *next*. Large steps
-//! do that for all steps that cannot conflict with anything; where a step accesses a global that others access
-//! later, Cartesian vectors must be combined for all lengths of prefixes, and the states in between remain.
+//! Cartesian reduction (chapter 6.4) delays context switches until a thread comes to a step that conflicts with what others do
+//! *next*. Large steps do that for all steps that cannot conflict with anything; where a step accesses a global that
+//! others access later, Cartesian vectors must be combined for all lengths of prefixes, and the states in between remain.
 
 use rustc_hash::FxHashMap;
 
@@ -33,13 +34,25 @@ use crate::model::{Action, Expr, ProcId, Var};
 use crate::threads::large_steps::passive_variables;
 use crate::threads::{Bits, Location, Step, ThreadSystem};
 
-/// With more different cuts than this, no thread is followed alone.
+/// With more different cuts than this, all threads are followed.
 const MOST_CLASSES: usize = 1 << 11;
 
 /// With more cuts than this, the sets are not computed.
 const MOST_CUTS: usize = 1 << 14;
 
-/// Which threads may be followed alone beside which others. Threads are told apart by their locations.
+/// A set of threads of a state, by their positions.
+pub(super) type Group = u64;
+
+/// The positions of the threads of a set.
+pub(super) fn members(mut group: Group) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let first = group.trailing_zeros();
+        group &= group.wrapping_sub(1);
+        (first < Group::BITS).then_some(first as usize)
+    })
+}
+
+/// Which threads may be followed without which others. Threads are told apart by their locations.
 pub(super) struct Independence {
     /// For every location, the class of its sets.
     class: Vec<u32>,
@@ -82,7 +95,7 @@ struct FromCut {
 }
 
 impl Independence {
-    /// Computes the sets of all cuts; `None` if no thread can be followed alone.
+    /// Computes the sets of all cuts; `None` if no thread can be followed without all others.
     pub fn of(system: &ThreadSystem<'_>) -> Option<Self> {
         let cuts: Vec<Location> = system.cuts().collect();
         if cuts.len() > MOST_CUTS || passive_variables(system.program()).next().is_some() {
@@ -125,13 +138,38 @@ impl Independence {
         leads.contains(&true).then_some(Self { class, leads, independent })
     }
 
-    /// Whether a thread at a cut may be followed alone, as far as it alone is concerned.
-    pub fn may_lead(&self, location: u32) -> bool {
+    /// The smallest set of threads that contains the first one and everybody who may get in the way of a thread in it;
+    /// `None` if these are all of so many threads, or if one of them must not be followed without the others.
+    pub fn group(&self, count: usize, first: usize, location: impl Fn(usize) -> u32) -> Option<Group> {
+        if count < 2 || count > Group::BITS as usize {
+            return None;
+        }
+        let mut group: Group = 1 << first;
+        let mut open = group;
+        while open != 0 {
+            let member = open.trailing_zeros() as usize;
+            open &= open - 1;
+            if !self.may_lead(location(member)) {
+                return None;
+            }
+            for other in 0..count {
+                let bit = 1 << other;
+                if group & bit == 0 && !self.is_independent(location(member), location(other)) {
+                    group |= bit;
+                    open |= bit;
+                }
+            }
+        }
+        (group.count_ones() as usize != count).then_some(group)
+    }
+
+    /// Whether a thread at a cut may be followed without others, as far as it alone is concerned.
+    fn may_lead(&self, location: u32) -> bool {
         self.leads[self.class[location as usize] as usize]
     }
 
     /// Whether the next large step of a thread at a cut cannot get in the way of anything that a thread at another cut does.
-    pub fn is_independent(&self, own: u32, other: u32) -> bool {
+    fn is_independent(&self, own: u32, other: u32) -> bool {
         let class = |location: u32| self.class[location as usize] as usize;
         self.independent[class(own) * self.leads.len() + class(other)]
     }

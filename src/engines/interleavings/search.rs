@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::persistent::Independence;
+use smallvec::SmallVec;
+
+use super::persistent::{Group, Independence, members};
 use super::states::{StateId, States};
 use super::steps::{Steps, Threads};
 use super::stop::{Stop, ask};
@@ -18,7 +20,7 @@ pub(super) struct Search<'a> {
     /// Which threads cannot get in the way of which others, if single threads may be followed.
     pub independence: Option<&'a Independence>,
     /// States from which only one thread was followed.
-    pub alone: usize,
+    pub reduced: usize,
 }
 
 /// A thread that violates the property.
@@ -86,21 +88,27 @@ impl Search<'_> {
             return Ok(Some(forbidden));
         }
         let holder = threads.iter().position(|&thread| self.steps.moves.facts(thread).holds);
-        if holder.is_none() && threads.len() > 1 && self.independence.is_some() {
-            for at in 0..threads.len() {
-                if self.is_repeated(&threads, at) || !self.may_go_alone(&threads, at) {
+        if holder.is_none() {
+            for (first, group) in self.groups(&threads) {
+                let mut releases = true;
+                for at in members(group) {
+                    let entry = self.steps.moves.entry(shared, threads[at])?;
+                    if entry.violates {
+                        return Ok(Some(at));
+                    }
+                    releases &= entry.releases;
+                }
+                if !releases {
                     continue;
                 }
-                let entry = self.steps.moves.entry(shared, threads[at])?;
-                if entry.violates {
-                    return Ok(Some(at));
+                let mut leads_on = false;
+                for at in members(group) {
+                    let is_followed = self.is_repeated(&threads, at) && group & 1 << (at - 1) != 0;
+                    leads_on |= !is_followed && self.follow(id, shared, &threads, at, budget)?;
                 }
                 // Where one of the states is new, this one has a rank.
-                if entry.releases
-                    && self.follow(id, shared, &threads, at, budget)?
-                    && self.states.mark(id, at)
-                {
-                    self.alone += 1;
+                if leads_on && self.states.mark(id, first) {
+                    self.reduced += 1;
                     return Ok(None);
                 }
             }
@@ -123,16 +131,24 @@ impl Search<'_> {
         self.symmetry && at > 0 && threads[at] == threads[at - 1]
     }
 
-    /// Whether nothing that a thread does next can matter to the others, whatever they do.
-    fn may_go_alone(&self, threads: &[u32], at: usize) -> bool {
-        let Some(independence) = self.independence else { return false };
-        let location = |thread: u32| self.steps.moves.facts(thread).location;
-        let own = location(threads[at]);
-        independence.may_lead(own)
-            && threads
-                .iter()
-                .enumerate()
-                .all(|(other, &thread)| other == at || independence.is_independent(own, location(thread)))
+    /// Sets of threads that nobody else gets in the way of, and that leave somebody out; small ones first. With each of
+    /// them comes a thread that [`Independence::group`] finds it from.
+    fn groups(&self, threads: &[u32]) -> SmallVec<[(usize, Group); 8]> {
+        let mut found: SmallVec<[(usize, Group); 8]> = SmallVec::new();
+        let Some(independence) = self.independence else { return found };
+        let location = |at: usize| self.steps.moves.facts(threads[at]).location;
+        for first in 0..threads.len() {
+            if self.is_repeated(threads, first) {
+                continue;
+            }
+            if let Some(group) = independence.group(threads.len(), first, location)
+                && !found.iter().any(|&(_, other)| other == group)
+            {
+                found.push((first, group));
+            }
+        }
+        found.sort_by_key(|(_, group)| group.count_ones());
+        found
     }
 
     /// Adds the states that the large steps of one thread reach. Says whether one of them has still to be expanded.

@@ -8,7 +8,7 @@ use super::write::gates;
 use super::{Evidence, ReadError};
 use crate::evidence::Certificate;
 use crate::evidence::threads::{
-    Alone, ControlState, ControlStates, ListedStates, ThreadAtCut, ThreadCube, ThreadInduction,
+    ControlState, ControlStates, Followed, ListedStates, ThreadAtCut, ThreadCube, ThreadInduction,
     ThreadInvariant, ThreadProof, UniversalClause,
 };
 
@@ -86,9 +86,9 @@ pub(super) fn states(lines: &mut Lines<'_>) -> Result<Evidence, ReadError> {
                 let shared = line.word()?;
                 listed.states.push(shared, all::<u32>(line)?);
             }
-            ("alone", _) => {
-                let (state, thread, rank) = (line.word()?, line.word()?, line.word()?);
-                listed.alone.push(Alone { state, thread, rank });
+            ("followed", _) => {
+                let (state, rank) = (line.word()?, line.word()?);
+                listed.followed.push(Followed { state, threads: all::<u32>(line)?, rank });
             }
             _ => return line.unexpected(),
         }
@@ -265,10 +265,11 @@ fn write_states(listed: &ListedStates, output: &mut dyn Write) -> io::Result<()>
         write!(output, "state {shared}")?;
         list("", threads, output)?;
     }
-    listed
-        .alone
-        .iter()
-        .try_for_each(|Alone { state, thread, rank }| writeln!(output, "alone {state} {thread} {rank}"))
+    for Followed { state, threads, rank } in &listed.followed {
+        write!(output, "followed {state} {rank}")?;
+        list("", threads, output)?;
+    }
+    Ok(())
 }
 
 fn write_clause(clause: &UniversalClause, output: &mut dyn Write) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Threads that may be followed alone: what their large steps do concerns nobody else.
+//! Threads that may be followed without others: what their large steps do concerns none of these.
 
 use rustc_hash::FxHashMap;
 
@@ -60,7 +60,7 @@ impl<'a> Independence<'a> {
         }
     }
 
-    /// Checks that a thread at a cut, which does not hold the system, may be followed alone if there are other threads
+    /// Checks that a thread at a cut, which does not hold the system, may be followed without others
     /// at these cuts.
     pub fn check(&mut self, cut: u32, others: impl Iterator<Item = u32>) -> Result<(), Stop> {
         if self.futures.is_empty() {
