@@ -28,6 +28,17 @@ pub(super) struct LargeStep {
     pub held_before: Term,
 }
 
+/// The number of context switches, in unary.
+#[derive(Default)]
+pub(super) struct Counter {
+    /// Whether there are at least as many switches as the position says, plus one.
+    pub at_least: Vec<Term>,
+    /// The steps that were counted.
+    pub steps: usize,
+    /// The steps for which the weak order was demanded.
+    pub ordered: usize,
+}
+
 /// Who makes which steps in a model. `is_true` gives the values of variables.
 pub(super) fn schedule(
     blocks: &Blocks<'_>,

@@ -28,8 +28,7 @@ use cusp_solvers::{Answer, Limits, SatSolver};
 use rustc_hash::FxHashMap;
 
 use super::independence::Independence;
-use super::run::{self, LargeStep};
-use super::switches::Counter;
+use super::run::{self, Counter, LargeStep};
 use crate::budget::Budget;
 use crate::evidence::Reason;
 use crate::model::Var;

@@ -22,17 +22,6 @@ use crate::threads::schedule::Schedule;
 /// The conflicts with which runs with fewer switches are looked for.
 const MOST_CONFLICTS: u64 = 10_000;
 
-/// The number of switches, in unary.
-#[derive(Default)]
-pub(super) struct Counter {
-    /// Whether there are at least as many switches as the position says, plus one.
-    at_least: Vec<Term>,
-    /// The steps that were counted.
-    steps: usize,
-    /// The steps for which the weak order was demanded.
-    ordered: usize,
-}
-
 /// A run, and what is known about it.
 pub(super) struct Fewest {
     pub schedule: Schedule,
