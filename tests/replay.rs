@@ -202,7 +202,7 @@ fn the_text_is_for_people_too() {
     thread 1 waits -
     state 1 0 1 1
     state 0
-    alone 1 0 3
+    followed 1 3 0 2
     end
     ");
     insta::assert_snapshot!(threads(6), @r"

@@ -430,12 +430,12 @@ fn a_concurrent_trace_shows_threads() {
       [1] 12:6   enter first()
       [0] 25:3   start_thread second() [thread 2 starts]
       [2] 17:6   enter second()
-      [1] 13:3   increment()
-      [1]  6:6     enter increment()             l=0 h=0
-      [1]  8:3     l, h := low, high
       [2] 18:3   increment()
       [2]  6:6     enter increment()             l=0 h=0
       [2]  8:3     l, h := low, high
+      [1] 13:3   increment()
+      [1]  6:6     enter increment()             l=0 h=0
+      [1]  8:3     l, h := low, high
       [1]  9:3     low, high := !l, h ^ l        low=1
       [1] 14:3   first_done := T                 first_done=1
       [2]  9:3     low, high := !l, h ^ l
@@ -483,8 +483,8 @@ end
       [0]  6:3   start_thread block() [no thread starts: the limit is reached]
       [1]        (to the first statement)
       [1] 13:3   g := y                      g=1
-      [0]  7:3   assume(g)
       [1] 14:3   end_thread [thread 1 ends]
+      [0]  7:3   assume(g)
       [0]  8:3   start_thread goto L [thread 2 starts]
       [2] 10:6   begin in main               x=1
       [2] 10:6   assert(!g | !x) [can fail]  g=1 x=1
@@ -506,9 +506,9 @@ fn changes_in_other_threads_are_visible() {
       [1]  6:6   enter main()           x=0
       [0]  6:6   enter main()           x=0
       [0]  8:3   x := F
+      [0]  9:3   if (*) then [false]
       [1]  8:3   x := F
       [1]  9:3   if (*) then [true]
-      [0]  9:3   if (*) then [false]
       [1] 10:5   g, x$ := T, T          g=1 [0].x=1
       [0] 12:3   assert(!x) [can fail]  x=1
     ");

@@ -30,8 +30,8 @@ fn ask(family: &Family, (size, threads): (usize, u32), variant: Variant, engine:
     let source = source(family, size, variant);
     let name = engine.name();
     let mut options = options(family, Some(threads));
-    // It looks for bugs only, and would go on for ever.
-    options.setup.bounds.depth = (name == "bmc").then_some(8);
+    // One looks for bugs only, and would go on for ever; the other one needs more and more steps for some members.
+    options.setup.bounds.depth = ["bmc", "kinduction"].contains(&name).then_some(8);
     let said = run(&source, &options, engine);
     said.unwrap_or_else(|why| panic!("{} {size}, {threads} threads, {name}: {why}", family.name))
 }

@@ -24,8 +24,7 @@ use crate::threads::schedule::{Schedule, concretise, is_possible};
 
 /// Longer runs are shown as they are.
 const MOST_STEPS: usize = 20_000;
-/// Limits for all questions together: how many there are, and how many values there are in the states of their runs. This
-/// takes about a second.
+/// Limits for all questions together: how many there are, and how many values there are in the states of their runs.
 const MOST_QUESTIONS: usize = 2_000;
 const MOST_VALUES: usize = 20_000_000;
 /// The conflicts of one question. Most questions need none.
