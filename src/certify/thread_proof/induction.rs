@@ -115,7 +115,9 @@ impl Induction<'_> {
                     "step: a run may violate the property after {k} large steps between different states"
                 ));
             }
-            demands.into_iter().for_each(|demand| questions.demand(demand));
+            for demand in demands {
+                questions.demand(demand);
+            }
         }
         Ok(())
     }
@@ -155,7 +157,9 @@ impl Induction<'_> {
             }
             places.push(here);
         }
-        demands.into_iter().for_each(|demand| questions.demand(demand));
+        for demand in demands {
+            questions.demand(demand);
+        }
         let moved = (0..self.system.bound).map(|place| Term::constant(place == 0)).collect();
         State { globals, places, held, moved }
     }
@@ -220,7 +224,7 @@ impl Induction<'_> {
 
     /// The constraints that the solver's model violates because two of its states are alike.
     fn broken(&self, questions: &mut Questions<'_>, path: &[State]) -> Vec<Term> {
-        let roots: Vec<Term> = path.iter().flat_map(|state| self.terms_of(state)).collect();
+        let roots: Vec<Term> = path.iter().flat_map(terms_of).collect();
         let arena = &questions.terms.arena;
         let words = arena.simulate(&roots, |var| if questions.value(var) { u64::MAX } else { 0 });
         let values: Vec<bool> = words.into_iter().map(|word| word & 1 == 1).collect();
@@ -237,20 +241,7 @@ impl Induction<'_> {
         demands
     }
 
-    /// All terms that a state consists of.
-    fn terms_of(&self, state: &State) -> Vec<Term> {
-        let mut all = state.globals.clone();
-        all.push(state.held);
-        all.extend(&state.moved);
-        for Place { exists, at, values } in &state.places {
-            all.push(*exists);
-            all.extend(at);
-            all.extend(values);
-        }
-        all
-    }
-
-    /// What is compared of a state in a model, given the values of [`Self::terms_of`].
+    /// What is compared of a state in a model, given the values of [`terms_of`].
     fn seen(&self, state: &State, values: &[bool]) -> Seen {
         let mut values = values.iter().copied();
         let mut next = |count: usize| values.by_ref().take(count).collect::<Vec<bool>>();
@@ -308,6 +299,19 @@ struct Seen {
     held: bool,
     holder: Option<usize>,
     places: Vec<Option<(usize, Vec<bool>)>>,
+}
+
+/// All terms that a state consists of.
+fn terms_of(state: &State) -> Vec<Term> {
+    let mut all = state.globals.clone();
+    all.push(state.held);
+    all.extend(&state.moved);
+    for Place { exists, at, values } in &state.places {
+        all.push(*exists);
+        all.extend(at);
+        all.extend(values);
+    }
+    all
 }
 
 /// Whether the cut in one place does not come after the cut in the next one, if there is a thread.

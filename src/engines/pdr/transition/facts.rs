@@ -476,7 +476,9 @@ mod tests {
             let mut value = || (0..width).map(|i| i == 0 || random(2) == 1).collect::<Vec<bool>>();
             let seen: Vec<Vec<bool>> = (0..count).map(|_| value()).collect();
             let mut classes = Classes::new(&seen[0]);
-            seen.iter().for_each(|values| classes.divide(values));
+            for values in &seen {
+                classes.divide(values);
+            }
             for a in 0..width {
                 for b in 0..width {
                     let is_one_class = classes.of[a].0 == classes.of[b].0;
