@@ -105,7 +105,9 @@ impl Literals {
         }
         let bits = |threads: &Vec<ThreadId>| {
             let mut bits = Bits::default();
-            threads.iter().for_each(|thread| bits.set(thread.index(), true));
+            for thread in threads {
+                bits.set(thread.index(), true);
+            }
             bits
         };
         let seen_at = views.seen_at.iter().map(bits).collect();
@@ -157,7 +159,9 @@ impl Literals {
     /// The listed states of a region with a shared state.
     pub fn product(&self, region: &Region, shared: SharedId) -> Product {
         let mut threads = region.threads.clone();
-        threads.iter_mut().for_each(|set| set.keep(&self.seen_at[shared.index()]));
+        for set in &mut threads {
+            set.keep(&self.seen_at[shared.index()]);
+        }
         Product { shared, threads }
     }
 

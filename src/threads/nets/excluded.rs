@@ -1,7 +1,7 @@
 //! What a proof about the net says of states: which of them no run covers.
 
-use super::ThreadNet;
 use super::views::{SharedId, ThreadId, Views};
+use super::{ThreadNet, shared_place};
 use crate::evidence::NetCertificate;
 use crate::evidence::net::{LinearInvariant, OmegaMarking, Tokens};
 use crate::net::{Marking, PlaceId};
@@ -69,10 +69,9 @@ impl<'a> Excluded<'a> {
                     match others[..] {
                         [] => anywhere.push(threads),
                         [(place, 1)] => {
-                            let shared = net.shared_at(place);
-                            shared
-                                .into_iter()
-                                .for_each(|shared| elements[shared.index()].push(threads.clone()));
+                            if let Some(shared) = net.shared_at(place) {
+                                elements[shared.index()].push(threads);
+                            }
                         }
                         _ => {}
                     }
@@ -120,7 +119,7 @@ impl<'a> Excluded<'a> {
         };
         let is_violated = |invariant: &LinearInvariant| {
             let places = threads.iter().map(|&thread| self.net.thread_place(thread));
-            let places = places.chain([self.net.shared_place(shared)]);
+            let places = places.chain([shared_place(shared)]);
             let weight: u128 = places.map(|place| u128::from(invariant.weights.get(place))).sum();
             weight > u128::from(invariant.bound)
         };

@@ -86,11 +86,6 @@ impl<'a> ThreadNet<'a> {
         self.views.pairs.len()
     }
 
-    /// The place of a shared state.
-    fn shared_place(&self, shared: SharedId) -> PlaceId {
-        PlaceId::from_index(1 + shared.index())
-    }
-
     /// The place of a local state.
     fn thread_place(&self, thread: ThreadId) -> PlaceId {
         PlaceId::from_index(1 + self.views.shared.len() + thread.index())
@@ -119,7 +114,7 @@ impl<'a> ThreadNet<'a> {
         }
         builder.initial(start, Range::exactly(1));
         for &(shared, thread) in &self.views.initial {
-            let give = marking([self.shared_place(shared), self.thread_place(thread)])?;
+            let give = marking([shared_place(shared), self.thread_place(thread)])?;
             builder.transition(Transition { take: marking([start])?, give, ..Transition::default() });
             self.origins.push(Origin::Start(thread));
         }
@@ -133,7 +128,7 @@ impl<'a> ThreadNet<'a> {
             if let Some(reason) = budget.exhausted() {
                 return Err(reason);
             }
-            let (from, own) = (self.shared_place(pair.shared), self.thread_place(pair.thread));
+            let (from, own) = (shared_place(pair.shared), self.thread_place(pair.thread));
             let take = marking([from, own])?;
             if pair.violates {
                 builder.cover(take.clone());
@@ -142,7 +137,7 @@ impl<'a> ThreadNet<'a> {
             for step in &pair.steps {
                 let places =
                     step.thread.into_iter().chain(step.creates).map(|thread| self.thread_place(thread));
-                let give = marking(places.chain([self.shared_place(step.shared)]))?;
+                let give = marking(places.chain([shared_place(step.shared)]))?;
                 let mut transition = Transition { take: take.clone(), give, ..Transition::default() };
                 if let Some(passive) = &step.passive {
                     for &other in &self.views.seen_at[pair.shared.index()] {
@@ -168,6 +163,11 @@ impl<'a> ThreadNet<'a> {
         self.net = builder.finish();
         Ok(())
     }
+}
+
+/// The place of a shared state.
+fn shared_place(shared: SharedId) -> PlaceId {
+    PlaceId::from_index(1 + shared.index())
 }
 
 fn marking(places: impl IntoIterator<Item = PlaceId>) -> Result<Marking, Overflow> {

@@ -306,19 +306,17 @@ impl Search<'_> {
             }
             // A region that all states are in, or else one that most of the sets are in.
             let parts = self.regions.iter().flatten().filter_map(|region| region.part_of(&product));
-            match parts.min_by_key(Vec::len) {
-                Some(part) => {
-                    // One of the threads is either in the region or not.
-                    let Some((at, inside)) = part.into_iter().next() else { continue };
-                    let (mut one, mut other) = (product.clone(), product);
-                    one.threads[at].keep(&inside);
-                    other.threads[at].remove(&inside);
-                    open.extend([other, one]);
-                }
-                None => {
-                    self.cover_one(&product)?;
-                    open.push(product);
-                }
+            let Some(part) = parts.min_by_key(Vec::len) else {
+                self.cover_one(&product)?;
+                open.push(product);
+                continue;
+            };
+            // One of the threads is either in the region or not.
+            if let Some((at, inside)) = part.into_iter().next() {
+                let (mut one, mut other) = (product.clone(), product);
+                one.threads[at].keep(&inside);
+                other.threads[at].remove(&inside);
+                open.extend([other, one]);
             }
         }
         Ok(())
@@ -328,9 +326,11 @@ impl Search<'_> {
     fn cover_one(&mut self, product: &Product) -> Result<(), Reason> {
         let mut one = product.clone();
         for set in &mut one.threads {
-            let first: Vec<usize> = set.iter().take(1).collect();
-            *set = Bits::default();
-            first.into_iter().for_each(|thread| set.set(thread, true));
+            let mut first = Bits::default();
+            if let Some(thread) = set.iter().next() {
+                first.set(thread, true);
+            }
+            *set = first;
         }
         if !self.excluded.includes(&one) {
             return Err(Reason::GaveUp("the proof about the net does not exclude what it should".to_owned()));

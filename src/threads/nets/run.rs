@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
+
 use super::{Origin, ThreadNet, Violating};
 use crate::evidence::FiringSequence;
 use crate::evidence::trace::{Move, Violation};
@@ -90,7 +92,9 @@ impl ThreadNet<'_> {
             match transition.flow(place) {
                 None => threads.into_iter().for_each(|thread| tokens.put(place, thread)),
                 Some(Flow::All(to)) => {
-                    to.iter().for_each(|&to| threads.iter().for_each(|&thread| tokens.put(to, thread)));
+                    for (&to, &thread) in to.iter().cartesian_product(&threads) {
+                        tokens.put(to, thread);
+                    }
                 }
                 Some(Flow::Each(_)) => {
                     let choice = firing.choices.iter().find(|choice| choice.from == place);
