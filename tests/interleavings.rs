@@ -154,19 +154,19 @@ fn two_pairs(seed: u64) -> String {
     text += "  a0, a1, b0, b1 := F, F, F, F;\n";
     text += "  start_thread f0(); start_thread g0(); start_thread f1(); start_thread g1();\nend\n";
     for (name, own, other) in [("f0", 'a', 'b'), ("f1", 'a', 'b'), ("g0", 'b', 'a'), ("g1", 'b', 'a')] {
-        text += &format!("void {name}() begin\n  decl x := F;\n  x := F;\n");
+        let mut body = vec!["x := F;".to_owned()];
         for _ in 0..rng.between(2, 3) {
             let group = if rng.chance(4) { other } else { own };
             let (v, w) = (format!("{group}{}", rng.below(2)), format!("{own}{}", rng.below(2)));
-            text += &match rng.below(5) {
-                0 => format!("  {v} := !{w};\n"),
-                1 => format!("  x := {v};\n"),
-                2 => format!("  assume({v} | !x);\n"),
-                3 => format!("  {w} := x;\n"),
-                _ => format!("  assert(!{v} | {w} | x | {});\n", if rng.chance(20) { "T" } else { "F" }),
-            };
+            body.push(match rng.below(5) {
+                0 => format!("{v} := !{w};"),
+                1 => format!("x := {v};"),
+                2 => format!("assume({v} | !x);"),
+                3 => format!("{w} := x;"),
+                _ => format!("assert(!{v} | {w} | x | {});", if rng.chance(20) { "T" } else { "F" }),
+            });
         }
-        text += "end\n";
+        text.extend([&format!("void {name}() begin\n  decl x := F;\n  "), &body.join("\n  "), "\nend\n"]);
     }
     text
 }

@@ -62,8 +62,11 @@ fn verdict(task: &Task, engine: &dyn Engine) -> Result<Verdict, String> {
             Reason::GaveUp(why) => {
                 why.contains("too many to list") || why.contains("clauses about the program")
             }
-            Reason::UnboundedRecursion { .. } | Reason::Recursive { .. } | Reason::ZeroTests => true,
-            Reason::ThreadsOnly { .. } | Reason::AnyNumberOnly { .. } => true,
+            Reason::UnboundedRecursion { .. }
+            | Reason::Recursive { .. }
+            | Reason::ZeroTests
+            | Reason::ThreadsOnly { .. }
+            | Reason::AnyNumberOnly { .. } => true,
             _ => false,
         };
         return if is_expected { Ok(verdict) } else { Err(unknown.reason.to_string()) };

@@ -253,7 +253,7 @@ fn engines_say_why_they_do_not_take_a_program() {
         other => panic!("{other:?}"),
     };
     let threads = "decl g; void main() begin start_thread f(); assert(g); end void f() begin g := T; end";
-    assert_eq!(reason(threads, &KInduction::default()), Reason::SequentialOnly { engine: "kinduction" });
+    assert_eq!(reason(threads, &KInduction::default()), Reason::UnboundedThreads);
     let recursive = "void main() begin f(); end void f() begin assert(*); f(); end";
     let because = Reason::Recursive { engine: "kinduction", procedure: "f".to_owned() };
     assert_eq!(reason(recursive, &KInduction::default()), because);
