@@ -108,6 +108,8 @@ pub(super) struct Transition<'a> {
     passive: Vec<PassiveEnd>,
     /// Clauses about one thread or two that hold before every step.
     facts: Vec<UniversalClause>,
+    /// What is never true.
+    falsity: Lit,
     /// Questions that were asked.
     pub asked: u64,
     most_questions: u64,
@@ -168,6 +170,7 @@ impl<'a> Transition<'a> {
             choices: Vec::new(),
             passive: Vec::new(),
             facts: Vec::new(),
+            falsity: !constant,
             asked: 0,
             most_questions,
             cuts,
@@ -598,6 +601,9 @@ impl<'a> Transition<'a> {
             self.need_watchers(slots - 1);
             let seats = role.seats(k);
             let mut literals = self.literals(cube, &seats);
+            // What no step leads to is the last reason to be given: it says more about the step than about the cube.
+            let impossible = literals.iter().find(|&&(lit, _)| lit == self.falsity).map(|&(_, part)| part);
+            literals.retain(|&(lit, _)| lit != self.falsity && lit != !self.falsity);
             let mut assumptions = self.frame(slots, before);
             assumptions.push(self.step);
             let allow: Vec<Lit> = self.watchers[..slots - 1].iter().map(|watcher| watcher.allows).collect();
@@ -605,6 +611,10 @@ impl<'a> Transition<'a> {
             assumptions.extend(candidate);
             assumptions.extend(literals.iter().map(|&(lit, _)| lit));
             if self.solve_lazily(&assumptions, slots, clauses)? {
+                if let Some(part) = impossible {
+                    needed.push(part);
+                    continue;
+                }
                 if !lifts {
                     let found = Found { role, path: Vec::new(), violation: None, cube: cube.clone() };
                     return Ok(Reply::Reachable(Box::new(found)));
