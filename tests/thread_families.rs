@@ -30,8 +30,8 @@ fn ask(family: &Family, (size, threads): (usize, u32), variant: Variant, engine:
     let source = source(family, size, variant);
     let name = engine.name();
     let mut options = options(family, Some(threads));
-    // It looks for bugs only, and would go on for ever.
-    options.setup.bounds.depth = (name == "bmc").then_some(8);
+    // One looks for bugs only, the other needs a great depth for most proofs: both would go on for ever.
+    options.setup.bounds.depth = matches!(name, "bmc" | "kinduction").then_some(8);
     let said = run(&source, &options, engine);
     said.unwrap_or_else(|why| panic!("{} {size}, {threads} threads, {name}: {why}", family.name))
 }
