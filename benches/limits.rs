@@ -187,7 +187,7 @@ fn runs(folder: &Path) -> io::Result<Vec<Vec<String>>> {
     }
     for family in families::threads::ALL {
         let path = file(&format!("{}8.bp", family.name), &(family.text)(8, Variant::Safe))?;
-        for engine in ["explicit", "interleavings", "counter", "bmc", "pdr", "auto"] {
+        for engine in ["explicit", "interleavings", "counter", "bmc", "kinduction", "pdr", "nets", "auto"] {
             for threads in [Some(9), None] {
                 let options = family.options(threads);
                 let options = options.iter().map(String::as_str);
