@@ -135,6 +135,25 @@ impl FromIterator<Reduction> for Without {
     }
 }
 
+/// What searches with more and more threads have shown before the one with so many, if there were any.
+fn seen_before(first: u32, bound: u32) -> Option<String> {
+    match bound - 1 {
+        n if n < first => None,
+        1 => Some("no violation in any run with one thread at a time".to_owned()),
+        n => Some(format!("no violation in any run with at most {n} threads at once")),
+    }
+}
+
+/// The reason why searches with more and more threads end without an answer.
+fn too_many_threads(task: &Task) -> Reason {
+    match task.threads {
+        None => Reason::UnboundedThreads,
+        Some(bound) => Reason::GaveUp(format!(
+            "the engine gave up before it had seen all runs with up to {bound} threads at once"
+        )),
+    }
+}
+
 /// The [`Engine::accepts`] of engines that take sequential programs only.
 fn accepts_sequential(task: &Task, engine: &'static str) -> Result<(), Reason> {
     if task.program.starts_threads { Err(Reason::SequentialOnly { engine }) } else { Ok(()) }

@@ -19,6 +19,7 @@ use rustc_hash::FxBuildHasher;
 use super::scope::Scopes;
 use super::threads::{AtBound, System};
 use crate::budget::Budget;
+use crate::engines::{seen_before, too_many_threads};
 use crate::evidence::trace::{Move, Violation};
 use crate::evidence::{Certificate, Reason, SystemState, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -112,25 +113,6 @@ pub(super) fn run(
         }
     }
     too_many_threads(task).into()
-}
-
-/// What the rounds before this one have shown, if there were any.
-fn seen_before(first: u32, bound: u32) -> Option<String> {
-    match bound - 1 {
-        n if n < first => None,
-        1 => Some("no violation in any run with one thread at a time".to_owned()),
-        n => Some(format!("no violation in any run with at most {n} threads at once")),
-    }
-}
-
-/// The reason why the rounds ended without an answer.
-fn too_many_threads(task: &Task) -> Reason {
-    match task.threads {
-        None => Reason::UnboundedThreads,
-        Some(bound) => Reason::GaveUp(format!(
-            "the explicit engine gave up before it had seen all runs with up to {bound} threads at once"
-        )),
-    }
 }
 
 impl Exploration<'_> {

@@ -23,7 +23,7 @@ mod steps;
 mod stop;
 mod trace;
 
-use super::{Bounds, Engine, Reduction};
+use super::{Bounds, Engine, Reduction, seen_before, too_many_threads};
 use crate::budget::Budget;
 use crate::evidence::{Certificate, Reason, Trace, Unknown, Verdict};
 use crate::model::Task;
@@ -178,23 +178,4 @@ fn count_states(search: &Search<'_>, progress: &dyn Progress) {
     progress.count("values of globals", moves.shared.len() as u64);
     progress.count("states of single threads", moves.threads.len() as u64);
     progress.count("pairs of both with their large steps", moves.pairs() as u64);
-}
-
-/// What the rounds before this one have shown, if there were any.
-fn seen_before(first: u32, bound: u32) -> Option<String> {
-    match bound - 1 {
-        n if n < first => None,
-        1 => Some("no violation in any run with one thread at a time".to_owned()),
-        n => Some(format!("no violation in any run with at most {n} threads at once")),
-    }
-}
-
-/// The reason why the rounds ended without an answer.
-fn too_many_threads(task: &Task) -> Reason {
-    match task.threads {
-        None => Reason::UnboundedThreads,
-        Some(bound) => Reason::GaveUp(format!(
-            "the engine gave up before it had seen all runs with up to {bound} threads at once"
-        )),
-    }
 }
