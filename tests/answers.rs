@@ -93,11 +93,14 @@ fn stopped_engines_for_nets_say_how_far_they_came() {
     stopped_engines_say_how_far_they_came(&prepared.net);
 }
 
-/// The output of a command on a file, without its time or memory.
+/// The output of a command on a file, as text and as JSON.
 fn output(command: &str, options: &[&str], file: &Path) -> String {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_cusp"));
-    let ran = run.arg(command).args(options).arg(file).output().expect("a run");
-    String::from_utf8(ran.stdout).expect("UTF-8")
+    let said = |form: &[&str]| {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_cusp"));
+        let ran = run.arg(command).args(form).args(options).arg(file).output().expect("a run");
+        String::from_utf8(ran.stdout).expect("UTF-8")
+    };
+    said(&[]) + &said(&["--json"])
 }
 
 /// Runs the same command several times, alone and with busy threads beside it.

@@ -206,7 +206,8 @@ impl Command<'_> {
         if let Some(file) = certificate {
             status = status.or_worse(write_evidence(found.task, verdict, file, output));
         }
-        let by_chance = found.answer.by_chance;
+        // Figures of the search depend on chance anyway.
+        let by_chance = found.answer.by_chance && !(args.json && args.stats);
         let subject = Subject { source, task: found.task, certified, engine, by_chance };
         let place = found.assertion.map(|span| source.position(span.start));
         let detail = args.trace.map_or(Detail::Short, Detail::from);

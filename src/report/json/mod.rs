@@ -13,7 +13,7 @@
 //! | `file` | always | the name as given; `<stdin>` for standard input |
 //! | `verdict` | always | `safe`, `unsafe`, `unknown`, `error` (the input cannot be used) or `rejected` (a bug in Cusp) |
 //! | `exit_code` | always | what Cusp would exit with for this file alone |
-//! | `engine` | answered | the engine that answered; under `auto`, another run may name another one if the answer is safe |
+//! | `engine` | answered | the engine that answered; `auto` if several of them ran and another run might name another one: then only `--stats` and `--race` name it |
 //! | `reason` | `unknown` | `kind`, `message`, `seen`, `advice` |
 //! | `rejection` | `rejected` | what is wrong with the evidence |
 //! | `failures` | an engine failed while another one answered | `engine` and `message` of each: bugs in Cusp |
@@ -27,7 +27,7 @@
 //! |---|---|---|
 //! | `property` | always | `{"kind": "assertions"}` or `{"kind": "label", "label": L}` |
 //! | `threads` | the program starts threads | the most threads at once, or `"unbounded"` |
-//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive`, `unrolling`, `thread-states`, `universal-clauses`, `control-states` or `thread-induction`; `size`; it is that of `engine` |
+//! | `proof` | `safe` | `kind`: `no-violation-in-reach`, `path-edges`, `system-states`, `relations`, `k-inductive`, `unrolling`, `thread-states`, `universal-clauses`, `control-states` or `thread-induction`; `size`; absent if `engine` is `auto`, since another run might find another one |
 //! | `violation` | `unsafe` | the violated statement: see [`Violation`] |
 //! | `trace` | `unsafe`, unless `--trace none` | see [`Trace`] |
 //! | `assertion` | with `--all` | line and column of the assertion |
@@ -48,6 +48,7 @@ use serde::{Serialize, Serializer};
 
 use crate::evidence::{Certificate, ThreadInvariant, Verdict};
 use crate::model::{self, Program};
+use crate::pipeline::table::AUTO;
 use crate::source::{Source, Span};
 
 use super::Subject;
@@ -162,7 +163,7 @@ impl<'a> Report<'a> {
             model::Property::LabelUnreachable(label) => Property::Label { label },
         };
         let mut report = Self {
-            header: header.engine(subject.engine),
+            header: header.engine(if subject.by_chance { AUTO } else { subject.engine }),
             property,
             threads: task.program.starts_threads.then(|| Threads::new(task.threads)),
             proof: None,
@@ -172,7 +173,9 @@ impl<'a> Report<'a> {
             statistics: None,
         };
         match subject.certified.verdict() {
-            Verdict::Safe(certificate) => report.proof = Some(Proof::new(certificate)),
+            Verdict::Safe(certificate) => {
+                report.proof = (!subject.by_chance).then(|| Proof::new(certificate));
+            }
             Verdict::Unsafe(found) => {
                 let violated = Violated::find(task, found);
                 report.violation = Some(Violation::new(subject, &violated));

@@ -5,7 +5,7 @@
 //! | field | when | meaning |
 //! |---|---|---|
 //! | `net` | always | numbers of `places`, `transitions` and `targets`; `threads`: whether tokens are threads; `parametric`: whether the start has parameters; `zero_tests` |
-//! | `proof` | `safe` | `kind`: `basis` or `coverability-set`; `size`: elements; `most`: threads or tokens in one of them; `invariants`, `never_marked`: how many take part; with `--proof`, `evidence` |
+//! | `proof` | `safe` | `kind`: `basis` or `coverability-set`; `size`: elements; `most`: threads or tokens in one of them; `invariants`, `never_marked`: how many take part; with `--proof`, `evidence`; absent if `engine` is `auto` |
 //! | `target` | `unsafe` | the target that is met: `place`, `text` |
 //! | `run` | `unsafe`, unless `--trace none` | see [`Run`] |
 //!
@@ -20,6 +20,7 @@ use super::{SourceRange, Statement};
 use crate::evidence::net::{OmegaMarking, Tokens};
 use crate::evidence::{FiringSequence, NetCertificate, NetVerdict};
 use crate::net::{Marking, Net, PlaceId, Target};
+use crate::pipeline::table::AUTO;
 use crate::report::nets::{NetSubject, changed, markings, most_threads};
 
 /// The report about one file.
@@ -181,11 +182,14 @@ impl<'a> NetReport<'a> {
     #[must_use]
     pub fn checked(subject: &NetSubject<'a>, header: Header<'a>, extent: Extent) -> Self {
         let net = subject.net;
-        let header = header.engine(subject.engine);
+        // The file that the proof is written to may differ from run to run, but not what is printed.
+        let is_named = !subject.by_chance || extent == Extent::Everything;
+        let header = header.engine(if is_named { subject.engine } else { AUTO });
         let mut report = Self { header, net: Size::of(net), proof: None, target: None, run: None };
         match subject.certified.verdict() {
             NetVerdict::Safe(certificate) => {
-                report.proof = Some(Proof::new(net, certificate, extent == Extent::Everything));
+                let everything = extent == Extent::Everything;
+                report.proof = is_named.then(|| Proof::new(net, certificate, everything));
             }
             NetVerdict::Unsafe(run) => {
                 let last = markings(net, run).pop().unwrap_or_default();
