@@ -158,6 +158,19 @@ impl ThreadSystem<'_> {
     /// # Errors
     /// If more than `limit` states are on the way.
     pub fn large_steps(&self, view: &View, limit: usize) -> Result<LargeSteps, TooMany> {
+        self.listed(view, limit, true)
+    }
+
+    /// All large steps of a thread if the number of threads has no bound: a step that starts a thread starts it, and blocks if the
+    /// thread cannot begin. The caller has to know that nobody else holds the system.
+    ///
+    /// # Errors
+    /// If more than `limit` states are on the way.
+    pub fn large_steps_without_bound(&self, view: &View, limit: usize) -> Result<LargeSteps, TooMany> {
+        self.listed(view, limit, false)
+    }
+
+    fn listed(&self, view: &View, limit: usize, has_bound: bool) -> Result<LargeSteps, TooMany> {
         let mut found = LargeSteps::default();
         let mut seen: FxHashSet<Moment> = FxHashSet::default();
         let mut ends: FxHashSet<Outcome> = FxHashSet::default();
@@ -171,6 +184,9 @@ impl ThreadSystem<'_> {
                 found.links.push((path, id));
                 let path = found.links.len() as u32;
                 for mut end in self.small_steps(&moment.view, id, limit)? {
+                    if !has_bound && end.creation == Creation::AtBound {
+                        continue;
+                    }
                     if end.creation == Creation::None {
                         end.creation.clone_from(&moment.creation);
                     }

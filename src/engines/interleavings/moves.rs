@@ -163,9 +163,11 @@ impl<'a> Moves<'a> {
             shared: self.shared[shared as usize].clone(),
             thread: self.threads[thread as usize].clone(),
         };
-        self.system
-            .large_steps(&view, MOST_ON_THE_WAY)
-            .map_err(|TooMany| too_many("ways in which one thread can make a step"))
+        let found = match self.system.task.threads {
+            None => self.system.large_steps_without_bound(&view, MOST_ON_THE_WAY),
+            Some(_) => self.system.large_steps(&view, MOST_ON_THE_WAY),
+        };
+        found.map_err(|TooMany| too_many("ways in which one thread can make a step"))
     }
 
     /// All that an assignment with `x$` can make of another thread.

@@ -195,7 +195,7 @@ impl Views {
             return Ok(LargeSteps::default());
         }
         let view = View { shared: shared.values.clone(), thread: thread.clone() };
-        system.large_steps(&view, MOST_ON_THE_WAY).map_err(|TooMany| too_many(MOST_ON_THE_WAY))
+        system.large_steps_without_bound(&view, MOST_ON_THE_WAY).map_err(|TooMany| too_many(MOST_ON_THE_WAY))
     }
 
     /// What can become of another thread by an assignment with `x$`.
